@@ -1,0 +1,71 @@
+#pragma once
+
+// Unknown is never fine: a fact is a value, or certainly absent, or unknown with the reason. A
+// default-made fact is unknown, so a fact nobody read can not pass for one that was.
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/result.h"
+
+namespace gpuskew {
+
+template <class T>
+class Fact {
+ public:
+  Fact() = default;
+
+  static Fact known(T value, std::string source) {
+    return Fact(State(std::in_place_index<0>, std::move(value)), std::move(source));
+  }
+  /// We looked at `source`, and the thing is certainly not there (a module that is not loaded).
+  static Fact absent(std::string source) { return Fact(State(std::in_place_index<1>), std::move(source)); }
+  /// We could not tell. `why.what` is shown to people as "unknown, because <what>".
+  static Fact unknown(Error why, std::string source) {
+    return Fact(State(std::in_place_index<2>, std::move(why)), std::move(source));
+  }
+  /// NotFound becomes absent, every other error unknown.
+  static Fact from(Result<T> read, std::string source) {
+    if (read) {
+      return known(std::move(*read), std::move(source));
+    }
+    if (read.error().code == ErrorCode::NotFound) {
+      return absent(std::move(source));
+    }
+    return unknown(std::move(read.error()), std::move(source));
+  }
+
+  bool is_known() const { return state_.index() == 0; }
+  bool is_absent() const { return state_.index() == 1; }
+  bool is_unknown() const { return state_.index() == 2; }
+
+  /// Only when is_known().
+  const T& value() const {
+    assert(is_known());
+    return *std::get_if<0>(&state_);
+  }
+  const T* operator->() const { return &value(); }
+  const T& operator*() const { return value(); }
+
+  /// Only when is_unknown().
+  const Error& why() const {
+    assert(is_unknown());
+    return *std::get_if<2>(&state_);
+  }
+  /// The path (beneath the host root) or interface the answer came from; where we looked, when absent or unknown.
+  const std::string& source() const { return source_; }
+
+  bool operator==(const Fact&) const = default;
+
+ private:
+  using State = std::variant<T, std::monostate, Error>;
+  Fact(State state, std::string source) : state_(std::move(state)), source_(std::move(source)) {}
+
+  State state_{std::in_place_index<2>, Error{ErrorCode::Unsupported, "not reported"}};
+  std::string source_;
+};
+
+}  // namespace gpuskew

@@ -1,0 +1,102 @@
+#pragma once
+
+// Every node's latest facts, history and verdict; what changed when something was reported or time passed.
+// Pure bookkeeping: the caller stores the transitions and the records they touch.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/judge.h"
+#include "core/matrix.h"
+#include "core/snapshot.h"
+#include "core/time.h"
+
+namespace gpuskew {
+
+enum class TransitionKind : std::uint8_t {
+  NodeSeen,  ///< first report of a node
+  Boot,      ///< another boot id
+  KernelChanged,
+  DriverChanged,  ///< the loaded module: version, or "" for none
+  GpusChanged,    ///< the number of GPUs
+  StateChanged,
+  FindingOpened,
+  FindingResolved,
+};
+std::string_view to_string(TransitionKind kind);
+std::optional<TransitionKind> transition_kind_from(std::string_view text);
+
+/// One line of a node's history: `from` and `to` are what a person reads ("5.15.0-119-generic"), or "unknown".
+struct Transition {
+  std::string node;
+  Time at{};
+  TransitionKind kind{};
+  std::string from;
+  std::string to;
+  std::string detail;
+
+  bool operator==(const Transition&) const = default;
+};
+
+struct NodeRecord {
+  Snapshot snapshot;
+  NodeHistory history;
+  Verdict verdict;
+  Time first_seen{};
+  Time last_heard{};
+
+  // Fleet's own bookkeeping; leave as it is when restoring.
+  bool judged = false;              ///< `verdict` is real: a change of it is a transition
+  std::optional<Time> scheduled{};  ///< where this node stands in the queue of revisits
+};
+
+class Fleet {
+ public:
+  /// A fleet larger than this refuses new nodes (TooLarge); known nodes go on.
+  static constexpr std::size_t kMaxNodes = 100'000;
+
+  explicit Fleet(JudgePolicy policy) : policy_(std::move(policy)) {}
+
+  /// Takes a report from `snapshot.node` and judges that node.
+  Result<std::vector<Transition>> apply(Snapshot snapshot, Time now);
+
+  /// Any other word from the node's agent. Unknown names are ignored.
+  void heard_from(std::string_view node, Time now);
+
+  /// Judges again every node whose verdict may have changed by time alone.
+  std::vector<Transition> tick(Time now);
+  /// When tick has something to do next; nullopt: never.
+  std::optional<Time> next_tick() const;
+
+  /// A new policy or matrix: judges every node again. nullptr: no matrix.
+  std::vector<Transition> set_rules(JudgePolicy policy, std::shared_ptr<const Matrix> matrix, Time now);
+
+  /// Puts back what was stored, without transitions; the verdict is judged on the next tick. Silence counts from
+  /// `now` at the earliest: the agents could not be heard while nobody listened.
+  void restore(NodeRecord record, Time now);
+
+  const NodeRecord* find(std::string_view node) const;
+  const std::map<std::string, NodeRecord, std::less<>>& nodes() const { return nodes_; }
+  const JudgePolicy& policy() const { return policy_; }
+  const Matrix* matrix() const { return matrix_.get(); }
+
+ private:
+  void judge_node(NodeRecord& record, Time now, std::vector<Transition>& out);
+  void schedule(NodeRecord& record);
+  void queue(NodeRecord& record, Time at);
+
+  JudgePolicy policy_;
+  std::shared_ptr<const Matrix> matrix_;
+  std::map<std::string, NodeRecord, std::less<>> nodes_;
+  std::set<std::pair<Time, std::string>> revisits_;
+  Time listening_since_{};
+};
+
+}  // namespace gpuskew

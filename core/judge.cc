@@ -1,0 +1,113 @@
+#include "core/judge.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/rules/rules.h"
+
+namespace gpuskew {
+namespace {
+
+using rules::Ruling;
+using rules::Scene;
+
+using Layer = std::optional<Ruling> (*)(const Scene&);
+
+// From the bottom up; the first that rules is the root cause.
+constexpr std::array<Layer, 7> kLayers{
+    rules::platform,  rules::pci_devices,       rules::bound_driver, rules::module_loaded,
+    rules::libraries, rules::device_for_driver, rules::image,
+};
+
+const LastGood* newer_memory(const Snapshot& snapshot, const NodeHistory& history) {
+  const LastGood* own = history.last_good ? &*history.last_good : nullptr;
+  const LastGood* agents = snapshot.remembered ? &*snapshot.remembered : nullptr;
+  if (own == nullptr || (agents != nullptr && agents->at > own->at)) {
+    return agents;
+  }
+  return own;
+}
+
+void note_revisit(Verdict& verdict, std::optional<Time> at) {
+  if (at && (!verdict.revisit_at || *at < *verdict.revisit_at)) {
+    verdict.revisit_at = at;
+  }
+}
+
+// A silent node is not known to be well, whatever its last words were.
+void judge_silence(const Scene& scene, Time last_heard, Verdict& verdict) {
+  std::optional<Finding> silent = rules::silence(scene, last_heard);
+  if (!silent) {
+    note_revisit(verdict, last_heard + scene.policy.silent_after);
+    return;
+  }
+  if (verdict.state != NodeState::Broken) {
+    verdict.state = NodeState::Unknown;
+    verdict.why = silent->cause;
+  }
+  verdict.findings.push_back(std::move(*silent));
+}
+
+}  // namespace
+
+std::string_view to_string(NodeState state) {
+  switch (state) {
+    case NodeState::Ok:
+      return "ok";
+    case NodeState::NoGpu:
+      return "no-gpu";
+    case NodeState::NotJudged:
+      return "not-judged";
+    case NodeState::Starting:
+      return "starting";
+    case NodeState::Degraded:
+      return "degraded";
+    case NodeState::Broken:
+      return "broken";
+    case NodeState::Unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+Verdict judge(const Snapshot& snapshot, const NodeHistory& history, const JudgePolicy& policy, const Matrix* matrix,
+              Time last_heard, Time now) {
+  const Scene scene{snapshot, history, policy, matrix, newer_memory(snapshot, history), now};
+  Verdict verdict;
+  verdict.state = NodeState::Ok;
+  for (const Layer layer : kLayers) {
+    if (std::optional<Ruling> ruling = layer(scene)) {
+      verdict.state = ruling->state;
+      verdict.why = std::move(ruling->why);
+      note_revisit(verdict, ruling->revisit_at);
+      if (ruling->finding) {
+        verdict.findings.push_back(std::move(*ruling->finding));
+      }
+      break;
+    }
+  }
+  judge_silence(scene, last_heard, verdict);
+  return verdict;
+}
+
+Fact<DriverVersion> wanted_driver(const Snapshot& snapshot, const NodeHistory& history) {
+  if (snapshot.l4t_release.is_known()) {
+    return Fact<DriverVersion>::unknown(
+        Error{ErrorCode::Unsupported,
+              "this is a Jetson (L4T " + snapshot.l4t_release.value() + "): it takes no driver image"},
+        snapshot.l4t_release.source());
+  }
+  if (snapshot.loaded_driver.is_known()) {
+    return snapshot.loaded_driver;
+  }
+  if (const LastGood* good = newer_memory(snapshot, history)) {
+    return Fact<DriverVersion>::known(good->driver, "last good state, " + to_rfc3339(good->at));
+  }
+  return snapshot.loaded_driver;
+}
+
+Result<Tag> node_tag(const Snapshot& snapshot, const NodeHistory& history, const TagPolicy& policy) {
+  return compute_tag(wanted_driver(snapshot, history), snapshot.kernel, snapshot.os, policy);
+}
+
+}  // namespace gpuskew

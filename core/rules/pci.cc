@@ -1,0 +1,120 @@
+// The lowest layers: is there a GPU on the bus at all, is it one we judge, and which kernel driver holds it.
+
+#include <algorithm>
+
+#include "core/rules/rules.h"
+
+namespace gpuskew::rules {
+namespace {
+
+bool anything_of_nvidia(const Snapshot& snapshot) {
+  return snapshot.loaded_driver.is_known() || snapshot.module_file.is_known() || snapshot.libraries.is_known() ||
+         snapshot.driver_container.is_known();
+}
+
+Ruling all_gone(const Scene& scene) {
+  Finding finding = make_finding(scene, FindingCode::GpuCountDrop, Severity::Critical,
+                                 std::max(boot_start(scene), scene.last_good->at));
+  const std::uint32_t before = scene.last_good->gpu_count.value_or(0);
+  finding.cause = before == 1 ? "the GPU this node had is gone from the PCI bus"
+                              : "all " + std::to_string(before) + " GPUs this node had are gone from the PCI bus";
+  finding.evidence = {last_good_evidence(scene), gpus_evidence(scene)};
+  finding.reboot_helps = RebootHelps::Unknown;
+  finding.reboot_why =
+      "a device missing from the bus is the hardware's, the firmware's or the hypervisor's to bring back";
+  finding.next_step =
+      "ssh " + shell_word(scene.snapshot.node) + " 'lspci -nn -d 10de:; sudo dmesg | grep -iE \"pci|nvrm|xid\"'";
+  finding.consequences = {"no driver can be loaded", "no GPU for any program"};
+  std::string why = finding.cause;
+  return Ruling{NodeState::Broken, std::move(why), std::move(finding), std::nullopt};
+}
+
+// nouveau or nova_core; a name we could not read is no evidence.
+bool is_foreign(const Gpu& gpu) {
+  return gpu.driver.is_known() && gpu.driver.value() != "nvidia" && !is_passthrough(gpu);
+}
+
+}  // namespace
+
+std::optional<Ruling> platform(const Scene& scene) {
+  const auto& l4t = scene.snapshot.l4t_release;
+  if (!l4t.is_known()) {
+    return std::nullopt;
+  }
+  return Ruling{NodeState::NotJudged,
+                "Jetson (L4T " + l4t.value() + "): its driver comes with the system, not as an image", std::nullopt,
+                std::nullopt};
+}
+
+std::optional<Ruling> pci_devices(const Scene& scene) {
+  const auto& gpus = scene.snapshot.gpus;
+  if (gpus.is_unknown()) {
+    return std::nullopt;  // the layers above may still know
+  }
+  const bool none = gpus.is_absent() || gpus->empty();
+  if (none && scene.last_good != nullptr && scene.last_good->gpu_count.value_or(0) > 0) {
+    return all_gone(scene);
+  }
+  if (none && scene.last_good == nullptr && scene.snapshot.loaded_driver.is_absent()) {
+    std::string why = "no NVIDIA GPU on the PCI bus and no NVIDIA driver loaded";
+    if (anything_of_nvidia(scene.snapshot)) {
+      why += " (driver files are installed)";
+    }
+    return Ruling{NodeState::NoGpu, std::move(why), std::nullopt, std::nullopt};
+  }
+  if (!none && std::all_of(gpus->begin(), gpus->end(), is_passthrough)) {
+    return Ruling{NodeState::NotJudged,
+                  "every GPU is handed to virtual machines (" + gpus->front().driver.value() + ")", std::nullopt,
+                  std::nullopt};
+  }
+  return std::nullopt;
+}
+
+std::optional<Ruling> bound_driver(const Scene& scene) {
+  const auto& gpus = scene.snapshot.gpus;
+  if (!gpus.is_known() || !std::any_of(gpus->begin(), gpus->end(), is_foreign)) {
+    return std::nullopt;
+  }
+  // Without a module for this kernel the layer below is the one that broke: nouveau only took what nvidia left.
+  if (scene.last_good != nullptr && !scene.snapshot.module_file.is_known() &&
+      scene.snapshot.loaded_driver.is_absent()) {
+    return std::nullopt;
+  }
+  const Gpu& gpu = *std::find_if(gpus->begin(), gpus->end(), is_foreign);
+  const std::string& driver = gpu.driver.value();
+  const bool wanted = scene.last_good != nullptr || anything_of_nvidia(scene.snapshot);
+  Finding finding = make_finding(scene, FindingCode::WrongDriverBound, wanted ? Severity::Critical : Severity::Warning,
+                                 boot_start(scene));
+  finding.cause = driver + " holds the GPU, so the nvidia driver can not";
+  finding.evidence = {gpus_evidence(scene),
+                      Evidence{gpu.address + " is bound to " + driver, gpu.driver.source(), scene.snapshot.taken_at}};
+  if (scene.last_good != nullptr) {
+    finding.evidence.push_back(last_good_evidence(scene));
+  }
+  finding.affected_gpus.clear();
+  for (const Gpu& each : gpus.value()) {
+    if (is_foreign(each)) {
+      finding.affected_gpus.push_back(each.address);
+    }
+  }
+  finding.reboot_helps = RebootHelps::No;
+  finding.reboot_why = driver + " takes the GPU again at the next boot unless it is blacklisted in the initramfs";
+  finding.next_step = "ssh " + shell_word(scene.snapshot.node) + " 'echo blacklist " + shell_word(driver) +
+                      " | sudo tee /etc/modprobe.d/blacklist-" + shell_word(driver) +
+                      ".conf && sudo update-initramfs -u && sudo reboot'";
+  finding.consequences = {"the nvidia module can not drive the GPU", "CUDA finds no device"};
+  std::string why = finding.cause;
+  return Ruling{wanted ? NodeState::Broken : NodeState::Degraded, std::move(why), std::move(finding), std::nullopt};
+}
+
+std::optional<Ruling> device_for_driver(const Scene& scene) {
+  const auto& gpus = scene.snapshot.gpus;
+  if (gpus.is_unknown() || (gpus.is_known() && !gpus->empty())) {
+    return std::nullopt;
+  }
+  return Ruling{NodeState::NoGpu,
+                "driver " + scene.snapshot.loaded_driver->text() + " is loaded, but no NVIDIA GPU is on the PCI bus",
+                std::nullopt, std::nullopt};
+}
+
+}  // namespace gpuskew::rules

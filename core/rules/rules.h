@@ -1,0 +1,86 @@
+#pragma once
+
+// The layers judge() asks, from the bottom up, one file each. The first one that rules is the root cause; the others
+// are not asked. To add a layer: a function here, a file beside this one, a line in kLayers (judge.cc), a test.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/judge.h"
+
+namespace gpuskew::rules {
+
+/// What every rule looks at. Refers to what judge() was given; lives as long as that call.
+struct Scene {
+  const Snapshot& snapshot;
+  const NodeHistory& history;
+  const JudgePolicy& policy;
+  const Matrix* matrix;       ///< null: not configured
+  const LastGood* last_good;  ///< the newer of the aggregator's and the agent's own memory; null: none
+  Time now;
+};
+
+/// A layer that does not hold, or that settles the verdict.
+struct Ruling {
+  NodeState state{};
+  std::string why;
+  std::optional<Finding> finding;
+  /// By time alone this ruling may change then.
+  std::optional<Time> revisit_at;
+};
+
+/// Jetson: integrated GPU, no driver of the kind we judge.
+std::optional<Ruling> platform(const Scene& scene);
+/// No NVIDIA GPU on the PCI bus: all of them gone, or none ever; passthrough.
+std::optional<Ruling> pci_devices(const Scene& scene);
+/// A driver other than nvidia holds the GPUs.
+std::optional<Ruling> bound_driver(const Scene& scene);
+/// The nvidia module is not loaded: gone after a kernel bump, never loaded, still coming, or unknown.
+std::optional<Ruling> module_loaded(const Scene& scene);
+/// User-space libraries and the loaded module disagree.
+std::optional<Ruling> libraries(const Scene& scene);
+/// All is well now, but no driver image exists for this node.
+std::optional<Ruling> image(const Scene& scene);
+
+/// A driver is loaded and there is no GPU for it.
+std::optional<Ruling> device_for_driver(const Scene& scene);
+
+/// Whether the agent has been silent too long; not a layer: it may stand beside any of them.
+std::optional<Finding> silence(const Scene& scene, Time last_heard);
+
+// ---- what the rules share
+
+/// When the boot being judged began: its boot time where that is believable, else when it was first reported.
+Time boot_start(const Scene& scene);
+/// True when `last_good` was seen in the boot being judged.
+bool good_in_this_boot(const Scene& scene);
+/// A GPU that is not handed to virtual machines (vfio-pci and its kin).
+bool is_passthrough(const Gpu& gpu);
+
+/// A finding with node, `since` (as it was opened; else `natural_since`, never in the future) and affected GPUs set.
+Finding make_finding(const Scene& scene, FindingCode code, Severity severity, Time natural_since);
+/// `text` with the fact's source, at the snapshot's time.
+template <class T>
+Evidence seen(const Scene& scene, const Fact<T>& fact, std::string text) {
+  return Evidence{std::move(text), fact.source(), scene.snapshot.taken_at};
+}
+/// "driver 550.90.07 was loaded on 5.15.0-119-generic"; only when there is a last good state.
+Evidence last_good_evidence(const Scene& scene);
+/// "unknown, because <why>" / "none" / the value's text, for sentences.
+std::string kernel_text(const Scene& scene);
+/// "2 NVIDIA GPUs on the PCI bus, no driver bound", or that they are unknown.
+Evidence gpus_evidence(const Scene& scene);
+
+/// What is known of the image this node needs: its tag, whether the matrix has it. nullopt: no tag can be made.
+struct ImageNeed {
+  std::string tag;
+  std::optional<bool> exists;  ///< nullopt: no matrix is configured
+};
+std::optional<ImageNeed> image_need(const Scene& scene);
+
+/// `text` as one word of a shell command: quoted unless it is plain, so that no node can put a command into
+/// what an operator copies.
+std::string shell_word(std::string_view text);
+
+}  // namespace gpuskew::rules

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <string>
+
+#include "core/rules/rules.h"
+
+namespace gpuskew::rules {
+namespace {
+
+// "2 bound to nouveau, 1 to no driver" in a stable order.
+std::string bound_summary(const std::vector<Gpu>& gpus) {
+  std::map<std::string, std::size_t> count;
+  for (const Gpu& gpu : gpus) {
+    if (gpu.driver.is_known()) {
+      ++count[gpu.driver.value()];
+    } else {
+      ++count[gpu.driver.is_absent() ? "no driver" : "an unknown driver (" + gpu.driver.why().what + ")"];
+    }
+  }
+  std::string text;
+  for (const auto& [driver, number] : count) {
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " bound to " + driver;
+  }
+  return text;
+}
+
+}  // namespace
+
+Time boot_start(const Scene& scene) {
+  // A clock that was wrong at boot gives a boot time in the future: then the first report is the better witness.
+  if (scene.snapshot.boot_time.is_known() && scene.snapshot.boot_time.value() <= scene.now) {
+    return scene.snapshot.boot_time.value();
+  }
+  return std::min(scene.history.boot_first_seen, scene.now);
+}
+
+bool good_in_this_boot(const Scene& scene) {
+  return scene.last_good != nullptr && scene.snapshot.boot_id.is_known() && !scene.last_good->boot_id.empty() &&
+         scene.last_good->boot_id == scene.snapshot.boot_id.value();
+}
+
+bool is_passthrough(const Gpu& gpu) {
+  if (!gpu.driver.is_known()) {
+    return false;
+  }
+  // vfio-pci and the vendor variants of it (nvgrace_gpu_vfio_pci, nvidia-vgpu-vfio).
+  const std::string& driver = gpu.driver.value();
+  return driver.find("vfio") != std::string::npos || driver == "pci-stub" || driver == "xen-pciback";
+}
+
+Finding make_finding(const Scene& scene, FindingCode code, Severity severity, Time natural_since) {
+  Finding finding;
+  finding.code = code;
+  finding.severity = severity;
+  finding.node = scene.snapshot.node;
+  const auto open = scene.history.open_since.find(code);
+  finding.since = open == scene.history.open_since.end() ? std::min(natural_since, scene.now) : open->second;
+  if (scene.snapshot.gpus.is_known()) {
+    for (const Gpu& gpu : scene.snapshot.gpus.value()) {
+      if (!is_passthrough(gpu)) {
+        finding.affected_gpus.push_back(gpu.address);
+      }
+    }
+  }
+  return finding;
+}
+
+Evidence last_good_evidence(const Scene& scene) {
+  const LastGood& good = *scene.last_good;
+  std::string text = "driver " + good.driver.text() + " was loaded on " + good.kernel.text();
+  if (good.gpu_count) {
+    text += " with " + std::to_string(*good.gpu_count) + (*good.gpu_count == 1 ? " GPU" : " GPUs");
+  }
+  if (!good.boot_id.empty()) {
+    text += " (boot " + good.boot_id + ")";
+  }
+  return Evidence{std::move(text), "last good state", good.at};
+}
+
+std::string kernel_text(const Scene& scene) {
+  return scene.snapshot.kernel.is_known() ? scene.snapshot.kernel->text() : "a kernel that could not be read";
+}
+
+Evidence gpus_evidence(const Scene& scene) {
+  const auto& gpus = scene.snapshot.gpus;
+  if (gpus.is_unknown()) {
+    return seen(scene, gpus, "the GPUs on the PCI bus are unknown, because " + gpus.why().what);
+  }
+  const std::size_t number = gpus.is_known() ? gpus->size() : 0;
+  std::string text = std::to_string(number) + (number == 1 ? " NVIDIA GPU" : " NVIDIA GPUs") + " on the PCI bus";
+  if (number > 0) {
+    text += ": " + bound_summary(gpus.value());
+  }
+  return seen(scene, gpus, std::move(text));
+}
+
+std::optional<ImageNeed> image_need(const Scene& scene) {
+  const auto tag = node_tag(scene.snapshot, scene.history, scene.policy.tag);
+  if (!tag) {
+    return std::nullopt;
+  }
+  ImageNeed need{tag->text, std::nullopt};
+  if (scene.matrix != nullptr) {
+    need.exists = scene.matrix->contains(*tag);
+  }
+  return need;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+,:/@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+}  // namespace gpuskew::rules

@@ -1,0 +1,37 @@
+#include "core/snapshot.h"
+
+#include <tuple>
+
+namespace gpuskew {
+namespace {
+
+auto facts_of(const Snapshot& s) {
+  return std::tie(s.node, s.agent_version, s.boot_id, s.boot_time, s.kernel, s.architecture, s.os, s.loaded_driver,
+                  s.loaded_flavour, s.l4t_release, s.module_file, s.libraries, s.driver_container, s.gpus,
+                  s.remembered);
+}
+
+}  // namespace
+
+bool Snapshot::same_facts(const Snapshot& other) const {
+  return facts_of(*this) == facts_of(other);
+}
+
+std::optional<LastGood> good_state(const Snapshot& snapshot) {
+  // A driver without the kernel it ran on could not prove "after a kernel bump".
+  if (!snapshot.loaded_driver.is_known() || !snapshot.kernel.is_known()) {
+    return std::nullopt;
+  }
+  LastGood good;
+  good.at = snapshot.taken_at;
+  good.boot_id = snapshot.boot_id.is_known() ? *snapshot.boot_id : "";
+  good.kernel = *snapshot.kernel;
+  good.driver = *snapshot.loaded_driver;
+  if (snapshot.gpus.is_known()) {
+    good.gpu_count = static_cast<std::uint32_t>(snapshot.gpus->size());
+  }
+  good.from_container = snapshot.driver_container.is_known() && snapshot.driver_container->mounted;
+  return good;
+}
+
+}  // namespace gpuskew

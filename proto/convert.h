@@ -1,0 +1,40 @@
+#pragma once
+
+// Wire <-> core. Generated types stop here: nothing in agent or aggregator but the stream code sees them.
+//
+// From the wire every value is checked again (the peer may be of another version, or hostile): a value that does not
+// parse becomes an unknown fact that says so, and only what makes the whole message useless is an error.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/judge.h"
+#include "core/result.h"
+#include "core/snapshot.h"
+
+namespace gpuskew::v1 {
+class Snapshot;
+class LastGood;
+}  // namespace gpuskew::v1
+
+namespace gpuskew {
+
+/// Writes every field of `to` but the sequence number. Bytes that are not UTF-8 are written as '?'. A message that is
+/// written again keeps its memory: reuse one.
+void to_wire(const Snapshot& from, v1::Snapshot& to);
+/// Errors: Malformed (no valid node name), TooLarge (more GPUs or libraries than core allows).
+/// Values past kMaxWireText (proto/text.h), of a wrong form or with control characters become unknown; texts for people
+/// (sources, reasons, paths) are cut and their control characters replaced. A list with one bad item is unknown as a
+/// whole. taken_at is moved into the years 1970 to 9999. A bad `remembered` is nothing remembered.
+Result<Snapshot> from_wire(const v1::Snapshot& from);
+
+void to_wire(const LastGood& from, v1::LastGood& to);
+/// Errors: Malformed or TooLarge, naming the field.
+Result<LastGood> from_wire(const v1::LastGood& from);
+
+/// LastGood as bytes, for the agent's state file and the aggregator's database.
+std::string encode(const LastGood& value);
+Result<LastGood> decode_last_good(std::string_view bytes);
+
+}  // namespace gpuskew
