@@ -88,7 +88,7 @@ Result<ModuleFlavour> read_flavour(const v1::TextFact& from) {
       return flavour;
     }
   }
-  return fail(ErrorCode::Malformed, "'" + shown_text(from.known(), kMaxQuoted) + "' is no module flavour known here");
+  return fail(ErrorCode::Malformed, quoted_text(from.known()) + " is no module flavour known here");
 }
 
 Result<OsIdentity> read_os(const v1::OsFact& fact) {
@@ -162,7 +162,7 @@ Result<std::vector<Gpu>> read_gpus(const v1::GpusFact& fact) {
   gpus.reserve(static_cast<std::size_t>(fact.known().items_size()));
   for (const v1::Gpu& from : fact.known().items()) {
     if (!is_pci_address(from.address())) {
-      return fail(ErrorCode::Malformed, "'" + shown_text(from.address(), kMaxQuoted) + "' is no PCI address");
+      return fail(ErrorCode::Malformed, quoted_text(from.address()) + " is no PCI address");
     }
     if (from.device_id() > UINT16_MAX) {
       return fail(ErrorCode::Malformed,
@@ -198,8 +198,7 @@ Result<void> check_count(std::size_t count, std::size_t limit, const char* what)
 
 Result<Snapshot> from_wire(const v1::Snapshot& from) {
   if (!is_dns_subdomain(from.node())) {
-    return fail(ErrorCode::Malformed,
-                "'" + shown_text(from.node(), kMaxQuoted) + "' is no node name (RFC 1123 subdomain)");
+    return fail(ErrorCode::Malformed, quoted_text(from.node()) + " is no node name (RFC 1123 subdomain)");
   }
   const auto gpu_count = static_cast<std::size_t>(from.gpus().known().items_size());
   if (Result<void> fits = check_count(gpu_count, Snapshot::kMaxGpus, "GPUs"); !fits) {

@@ -7,7 +7,11 @@
 namespace gpuskew {
 namespace {
 
+// One bit or byte in each byte of a word.
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
+constexpr std::uint64_t kOnes = 0x0101010101010101;
+constexpr std::uint64_t kSpaces = 0x2020202020202020;
+constexpr std::uint64_t kDeletes = 0x7F7F7F7F7F7F7F7F;
 
 std::uint8_t byte_at(std::string_view text, std::size_t at) {
   return static_cast<std::uint8_t>(text[at]);
@@ -78,14 +82,27 @@ bool is_control_byte(std::uint8_t byte, std::uint8_t before) {
   return byte < 0x20 || byte == 0x7F || (before == 0xC2 && byte < 0xA0);
 }
 
+/// Whether a byte of the word may be part of a control character: below ' ', DEL, or not ASCII.
+bool is_suspicious(std::uint64_t word) {
+  const std::uint64_t deletes = word ^ kDeletes;
+  return (((word - kSpaces) | word | (deletes - kOnes)) & kHighBits) != 0;
+}
+
+/// Nearly all text is plain: eight bytes at a time, and byte by byte only from the first suspicious word on.
 bool has_control_character(std::string_view text) {
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (is_suspicious(word)) {
+      break;
+    }
+  }
   std::uint8_t before = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if (is_control_byte(byte, before)) {
+  for (; at < text.size(); ++at) {
+    if (is_control_byte(byte_at(text, at), before)) {
       return true;
     }
-    before = byte;
+    before = byte_at(text, at);
   }
   return false;
 }
@@ -143,6 +160,13 @@ std::string shown_text(std::string_view text, std::size_t limit) {
   return shown;
 }
 
+std::string quoted_text(std::string_view text) {
+  std::string quoted = "'";
+  quoted += shown_text(text, kMaxQuoted);
+  quoted += '\'';
+  return quoted;
+}
+
 Result<std::string> checked_text(const std::string& text) {
   if (text.empty()) {
     return fail(ErrorCode::Malformed, "is empty");
@@ -151,7 +175,7 @@ Result<std::string> checked_text(const std::string& text) {
     return fail(ErrorCode::TooLarge, "longer than " + std::to_string(kMaxWireText) + " bytes");
   }
   if (has_control_character(text)) {
-    return fail(ErrorCode::Malformed, "'" + shown_text(text, kMaxQuoted) + "' has control characters");
+    return fail(ErrorCode::Malformed, quoted_text(text) + " has control characters");
   }
   return text;
 }

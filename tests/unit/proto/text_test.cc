@@ -68,6 +68,11 @@ TEST(Text, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(shown_text(longest), longest);
 }
 
+TEST(Text, AQuoteIsShort) {
+  EXPECT_EQ(quoted_text("a\nb"), "'a?b'");
+  EXPECT_EQ(quoted_text(std::string(1000, 'x')).size(), kMaxQuoted + 2);
+}
+
 TEST(Text, AValueIsNeitherEmptyNorTooLongNorWithControlCharacters) {
   EXPECT_EQ(checked_text("x86_64").value(), "x86_64");
   EXPECT_EQ(checked_text(std::string(kMaxWireText, 'x')).value().size(), kMaxWireText);

@@ -1,0 +1,89 @@
+#pragma once
+
+// agent.yaml and the command line -> plain structs. A flag wins over the file; defaults live in the structs.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/result.h"
+#include "core/time.h"
+#include "runtime/log.h"
+#include "runtime/resolve.h"
+#include "runtime/tls.h"
+
+namespace gpuskew {
+
+class HostRoot;
+
+inline constexpr std::string_view kDefaultAgentConfig = "/etc/gpuskew/agent.yaml";
+inline constexpr std::string_view kDefaultStateDirectory = "/var/lib/gpuskew-agent";
+
+inline constexpr Duration kMinInterval = std::chrono::milliseconds(100);
+inline constexpr Duration kMaxHeartbeat = std::chrono::minutes(10);
+inline constexpr Duration kMaxPoll = std::chrono::hours(1);
+
+struct AggregatorConfig {
+  /// nullopt: nobody said where the aggregator is.
+  std::optional<HostPort> address;
+  /// The name its certificate must have; never empty when `address` is there (default: the host of it).
+  std::string server_name;
+  TlsFiles tls;
+
+  bool operator==(const AggregatorConfig&) const = default;
+};
+
+struct AgentConfig {
+  std::string node;  ///< "": the host's own name, see node_name()
+  std::filesystem::path host_root = "/";
+  std::filesystem::path state_directory = kDefaultStateDirectory;
+  AggregatorConfig aggregator;
+  Duration heartbeat = std::chrono::seconds(30);
+  Duration poll = std::chrono::seconds(15);
+  LogLevel log_level = LogLevel::Info;
+
+  bool operator==(const AgentConfig&) const = default;
+};
+
+enum class AgentCommand : std::uint8_t { Run, Facts };
+
+/// The command line as it was given: nullopt where a flag was not.
+struct CommandLine {
+  AgentCommand command = AgentCommand::Run;
+  bool check_config = false;
+  bool once = false;
+  bool json = false;
+  std::optional<std::string> config_file;
+  std::optional<std::string> node;
+  std::optional<std::string> host_root;
+  std::optional<std::string> state_directory;
+  std::optional<std::string> aggregator;
+  std::optional<std::string> server_name;
+  std::optional<std::string> ca;
+  std::optional<std::string> certificate;
+  std::optional<std::string> key;
+};
+
+/// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
+struct CommandLineEnd {
+  int code = 0;
+  std::string text;
+};
+
+std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv);
+
+/// The text of agent.yaml. `file` is for messages: "FILE:LINE: aggregator.adress: ...".
+Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view text);
+
+/// File, then flags, then $NODE_NAME (`node_from_environment`, "" when not set) where neither names the node. A missing
+/// file is an error only when --config named it. `facts` reads no file but one that --config names. Errors name the
+/// file and line, or the flag.
+Result<AgentConfig> load_agent_config(const CommandLine& line, std::string_view node_from_environment);
+
+/// The node's name: config.node, else etc/hostname beneath the root, else the kernel's host name, both in lower case
+/// as kubelet does it. Errors: Malformed (no RFC 1123 subdomain, says where it came from), or why none could be read.
+Result<std::string> node_name(const AgentConfig& config, const HostRoot& root);
+
+}  // namespace gpuskew

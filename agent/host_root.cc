@@ -1,0 +1,264 @@
+#include "agent/host_root.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+namespace gpuskew {
+namespace {
+
+constexpr std::size_t kReadBlock = 16u << 10;
+constexpr std::size_t kListBlock = 32u << 10;
+// Under RESOLVE_IN_ROOT the kernel answers EAGAIN when a rename or mount raced with a "..".
+constexpr int kMaxRaceRetries = 8;
+
+int open_in_root(int root, const std::string& path, std::uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  long descriptor = -1;
+  for (int tries = 0; tries < kMaxRaceRetries; ++tries) {
+    descriptor = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
+    if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR)) {
+      break;
+    }
+  }
+  return static_cast<int>(descriptor);
+}
+
+FileKind kind_of_entry(int directory, const char* name, unsigned char type) {
+  switch (type) {
+    case DT_REG:
+      return FileKind::Regular;
+    case DT_DIR:
+      return FileKind::Directory;
+    case DT_LNK:
+      return FileKind::Link;
+    case DT_UNKNOWN: {  // some file systems do not store the type
+      struct stat raw {};
+      const bool known = ::fstatat(directory, name, &raw, AT_SYMLINK_NOFOLLOW) == 0;
+      return known ? file_kind(raw.st_mode) : FileKind::Other;
+    }
+    default:
+      return FileKind::Other;
+  }
+}
+
+// Appends one getdents block; false when `limit` is passed.
+bool append_entries(int directory, const char* block, std::size_t size, std::size_t limit,
+                    std::vector<DirectoryEntry>& entries) {
+  std::size_t at = 0;
+  while (at < size) {
+    const char* record = block + at;
+    unsigned short length = 0;
+    std::copy_n(record + offsetof(dirent64, d_reclen), sizeof(length), reinterpret_cast<char*>(&length));
+    const auto type = static_cast<unsigned char>(record[offsetof(dirent64, d_type)]);
+    const char* name = record + offsetof(dirent64, d_name);
+    at += length;
+    const std::string_view text(name);
+    if (text == "." || text == "..") {
+      continue;
+    }
+    if (entries.size() == limit) {
+      return false;
+    }
+    entries.push_back({std::string(text), kind_of_entry(directory, name, type)});
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<HostRoot> HostRoot::open(const std::filesystem::path& root) {
+  const int descriptor = ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return host_file_error("opening host root", root.native(), errno);
+  }
+  HostFile directory(descriptor, root.native());
+  const int probe = open_in_root(descriptor, "/", O_PATH | O_DIRECTORY);
+  if (probe < 0 && errno == ENOSYS) {
+    return fail(ErrorCode::Unsupported, "this kernel has no openat2: Linux 5.6 or newer is needed");
+  }
+  if (probe < 0 && errno == EPERM) {
+    return fail(ErrorCode::Unsupported, "openat2 is forbidden: a seccomp profile older than Linux 5.6 is in force");
+  }
+  if (probe < 0) {
+    return host_file_error("opening host root", root.native(), errno);
+  }
+  ::close(probe);
+  return HostRoot(std::move(directory), "");
+}
+
+Result<HostRoot> HostRoot::beneath(std::string_view path) const {
+  auto directory = open_by_kernel(path, O_PATH | O_DIRECTORY, "opening");
+  if (!directory) {
+    return tl::unexpected(directory.error());
+  }
+  std::string prefix = directory->name();
+  return HostRoot(std::move(*directory), std::move(prefix));
+}
+
+Result<HostFile> HostRoot::open_by_kernel(std::string_view path, std::uint64_t flags, std::string_view doing) const {
+  std::string name = prefix_ + std::string(path);
+  if (path.find('\0') != std::string_view::npos) {
+    return fail(ErrorCode::Malformed, std::string(doing) + ": a NUL byte in the path");
+  }
+  const int descriptor = open_in_root(directory_.descriptor(), std::string(path), flags);
+  if (descriptor < 0) {
+    return host_file_error(doing, name, errno);
+  }
+  return HostFile(descriptor, std::move(name));
+}
+
+Result<HostFile> HostRoot::open_path(std::string_view path) const {
+  return open_by_kernel(path, O_PATH, "opening");
+}
+
+Result<HostFile> HostRoot::open_file(std::string_view path) const {
+  // Looked at before it is opened: opening a device can have effects (a watchdog starts to count).
+  auto place = open_by_kernel(path, O_PATH, "reading");
+  if (!place) {
+    return place;
+  }
+  auto before = place->status();
+  if (!before) {
+    return tl::unexpected(before.error());
+  }
+  if (before->kind != FileKind::Regular) {
+    return fail(ErrorCode::Malformed, "reading " + place->name() + ": not a regular file");
+  }
+  // Were it swapped for a fifo or terminal just now, this would neither block nor adopt it.
+  auto file = open_by_kernel(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "reading");
+  if (!file) {
+    return file;
+  }
+  auto after = file->status();
+  if (!after) {
+    return tl::unexpected(after.error());
+  }
+  if (after->kind != FileKind::Regular) {
+    return fail(ErrorCode::Malformed, "reading " + file->name() + ": not a regular file");
+  }
+  return file;
+}
+
+Result<std::string> HostRoot::read(std::string_view path, std::size_t limit) const {
+  auto file = open_file(path);
+  if (!file) {
+    return tl::unexpected(file.error());
+  }
+  std::string bytes;
+  std::array<char, kReadBlock> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
+  for (;;) {
+    const ssize_t got = ::read(file->descriptor(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return host_file_error("reading", file->name(), errno);
+    }
+    if (got == 0) {
+      return bytes;
+    }
+    bytes.append(block.data(), static_cast<std::size_t>(got));
+    if (bytes.size() > limit) {
+      return fail(ErrorCode::TooLarge, "reading " + file->name() + ": more than " + std::to_string(limit) + " bytes");
+    }
+  }
+}
+
+Result<std::string> HostRoot::read_line(std::string_view path) const {
+  auto line = read(path, kMaxLineBytes);
+  if (line && line->ends_with('\n')) {
+    line->pop_back();
+  }
+  return line;
+}
+
+Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::size_t limit) const {
+  auto directory = open_by_kernel(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
+  if (!directory) {
+    return tl::unexpected(directory.error());
+  }
+  std::vector<DirectoryEntry> entries;
+  std::vector<char> block(kListBlock);
+  for (;;) {
+    const ssize_t got = ::getdents64(directory->descriptor(), block.data(), block.size());
+    if (got < 0) {
+      return host_file_error("listing", directory->name(), errno);
+    }
+    if (got == 0) {
+      break;
+    }
+    if (!append_entries(directory->descriptor(), block.data(), static_cast<std::size_t>(got), limit, entries)) {
+      return fail(ErrorCode::TooLarge,
+                  "listing " + directory->name() + ": more than " + std::to_string(limit) + " entries");
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return entries;
+}
+
+Result<std::string> HostRoot::read_link(std::string_view path) const {
+  auto link = open_by_kernel(path, O_PATH | O_NOFOLLOW, "reading link");
+  if (!link) {
+    return tl::unexpected(link.error());
+  }
+  auto status = link->status();
+  if (!status) {
+    return tl::unexpected(status.error());
+  }
+  if (status->kind != FileKind::Link) {
+    return fail(ErrorCode::Malformed, "reading link " + link->name() + ": not a link");
+  }
+  std::array<char, PATH_MAX> target;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by readlinkat
+  const ssize_t length = ::readlinkat(link->descriptor(), "", target.data(), target.size());
+  if (length < 0) {
+    return host_file_error("reading link", link->name(), errno);
+  }
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+Result<std::string> HostRoot::resolve(std::string_view path) const {
+  std::string current(path);
+  for (std::size_t links = 0; links <= kMaxLinks; ++links) {
+    auto place = open_by_kernel(current, O_PATH | O_NOFOLLOW, "resolving");
+    if (!place) {
+      return tl::unexpected(place.error());
+    }
+    auto status = place->status();
+    if (!status) {
+      return tl::unexpected(status.error());
+    }
+    if (status->kind != FileKind::Link) {
+      return current;
+    }
+    auto target = read_link(current);
+    if (!target) {
+      return target;
+    }
+    // A relative target starts at the link's directory; ".." and links in it stay the kernel's business.
+    current = target->starts_with('/') ? *target : current.substr(0, current.rfind('/') + 1) + *target;
+  }
+  return fail(ErrorCode::Malformed,
+              "resolving " + prefix_ + std::string(path) + ": more than " + std::to_string(kMaxLinks) + " links");
+}
+
+Result<FileStatus> HostRoot::status(std::string_view path) const {
+  auto place = open_by_kernel(path, O_PATH, "looking at");
+  if (!place) {
+    return tl::unexpected(place.error());
+  }
+  return place->status();
+}
+
+}  // namespace gpuskew

@@ -1,0 +1,278 @@
+// gpuskew-agent: the only place that knows every part. Flags -> configuration -> objects -> run.
+
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <asio/io_context.hpp>
+#include <nlohmann/json.hpp>
+
+#include "agent/config.h"
+#include "agent/facts_text.h"
+#include "agent/host_root.h"
+#include "agent/report.h"
+#include "agent/stream.h"
+#include "agent/take_snapshot.h"
+#include "agent/wake.h"
+#include "proto/json.h"
+#include "runtime/log.h"
+#include "runtime/run.h"
+#include "runtime/systemd.h"
+
+namespace gpuskew {
+namespace {
+
+enum class ExitStatus : std::uint8_t { Fine = 0, CouldNot = 2 };
+
+constexpr Duration kOnceLimit = std::chrono::seconds(20);
+
+Time wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
+std::string_view node_from_environment() {
+  const char* name = std::getenv("NODE_NAME");  // NOLINT(concurrency-mt-unsafe): before any thread is started
+  return name == nullptr ? "" : name;
+}
+
+ExitStatus say(const std::string& problem) {
+  std::fprintf(stderr, "gpuskew-agent: %s\n", problem.c_str());
+  return ExitStatus::CouldNot;
+}
+
+ExitStatus print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? ExitStatus::Fine : say("writing to standard output failed");
+}
+
+StreamOptions stream_options(const AgentConfig& config) {
+  StreamOptions options;
+  options.address = *config.aggregator.address;
+  options.server_name = config.aggregator.server_name;
+  options.tls = config.aggregator.tls;
+  options.heartbeat = config.heartbeat;
+  return options;
+}
+
+// What must be configured for streaming; the files themselves may still come.
+std::vector<std::string> missing_settings(const AgentConfig& config) {
+  std::vector<std::string> missing;
+  const AggregatorConfig& aggregator = config.aggregator;
+  if (!aggregator.address) {
+    missing.push_back("no aggregator: set aggregator.address in " + std::string(kDefaultAgentConfig) +
+                      ", or pass --aggregator HOST:PORT (`gpuskew-agent facts` needs none)");
+  }
+  const std::pair<const std::filesystem::path*, std::string_view> files[] = {
+      {&aggregator.tls.ca, "ca"}, {&aggregator.tls.certificate, "certificate"}, {&aggregator.tls.key, "key"}};
+  for (const auto& [file, name] : files) {
+    if (file->empty()) {
+      missing.push_back("no " + std::string(name) + " file: set aggregator." + std::string(name) + ", or pass --" +
+                        std::string(name) + " FILE");
+    }
+  }
+  return missing;
+}
+
+ExitStatus print_facts(const CommandLine& line, const AgentConfig& config) {
+  const auto root = HostRoot::open(config.host_root);
+  if (!root) {
+    return say(root.error().what);
+  }
+  const auto node = node_name(config, *root);
+  if (!node) {
+    std::fprintf(stderr, "gpuskew-agent: %s, ignoring\n", node.error().what.c_str());
+  }
+  const Snapshot snapshot = take_snapshot(*root, node.value_or(""), GPUSKEW_VERSION, wall_clock());
+  return print(line.json ? dump(to_json(snapshot), true) + "\n" : facts_text(snapshot));
+}
+
+ExitStatus check_config(const AgentConfig& config) {
+  std::vector<std::string> problems = missing_settings(config);
+  std::string node;
+  if (const auto root = HostRoot::open(config.host_root); !root) {
+    problems.push_back(root.error().what);
+  } else if (const auto name = node_name(config, *root); !name) {
+    problems.push_back(name.error().what);
+  } else {
+    node = *name;
+  }
+  const TlsFiles& tls = config.aggregator.tls;
+  if (!tls.ca.empty() && !tls.certificate.empty() && !tls.key.empty()) {
+    if (const auto context = TlsContext::client(tls); !context) {
+      problems.push_back(context.error().what);
+    } else if (const auto warning = key_permission_warning(tls)) {
+      std::fprintf(stderr, "gpuskew-agent: warning: %s\n", warning->c_str());
+    }
+  }
+  if (const auto usable = StateFile(config.state_directory).check(); !usable) {
+    problems.push_back(usable.error().what);
+  }
+  for (const std::string& problem : problems) {
+    static_cast<void>(say(problem));
+  }
+  if (!problems.empty()) {
+    return ExitStatus::CouldNot;
+  }
+  return print("the configuration is good: node " + node + ", aggregator " + to_string(*config.aggregator.address) +
+               "\n");
+}
+
+/// The daemon's objects, in the order in which they need each other.
+class Agent {
+ public:
+  Agent(Log& log, const ServiceManager& manager, const HostRoot& root, const std::string& node, const CommandLine& line,
+        const AgentConfig& config)
+      : log_(log),
+        manager_(manager),
+        line_(line),
+        config_(config),
+        run_(io_, log, manager),
+        wake_(io_, root, config.poll),
+        stream_(io_, log, stream_options(config), [this] { tell_status(); }),
+        reporter_(root, log, node, StateFile(config.state_directory), wall_clock(),
+                  [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }) {}
+
+  ExitStatus stream() {
+    wake_.watch(paths_to_watch(nullptr));
+    read();
+    log_.info("watching this node", {{"sources", wake_.sources()}});
+    run_.add("reading", read_loop());
+    run_.add("stream", stream_.run(), [this] { stream_.stop(); });
+    run_.on_reload([this] { reload(); });
+    warn_unless(manager_.ready(status()));
+    // Start-up parsed flags, YAML and files; none of it is needed again.
+    ::malloc_trim(0);
+    return ended(run_.until_stopped());
+  }
+
+  ExitStatus deliver_once() {
+    reporter_.read(wall_clock());
+    run_.add("stream", stream_.deliver_once(std::chrono::steady_clock::now() + kOnceLimit), [this] { stream_.stop(); });
+    return ended(run_.until_stopped());
+  }
+
+ private:
+  asio::awaitable<Result<void>> read_loop() {
+    for (;;) {
+      co_await wake_.wait();
+      read();
+    }
+  }
+
+  void read() {
+    const auto before = reporter_.latest();
+    reporter_.read(wall_clock());
+    wake_.watch(paths_to_watch(reporter_.latest().get()));
+    if (before != nullptr && before != reporter_.latest()) {
+      tell_status();
+    }
+  }
+
+  void reload() {
+    auto config = load_agent_config(line_, node_from_environment());
+    const auto problems = config ? missing_settings(*config) : std::vector<std::string>{config.error().what};
+    if (!problems.empty()) {
+      log_.error("the configuration was not reloaded, the old one stays", {{"reason", problems.front()}});
+      return;
+    }
+    if (config->node != config_.node || config->host_root != config_.host_root ||
+        config->state_directory != config_.state_directory) {
+      log_.warning("node, host_root and state_directory change at a restart only, ignoring");
+    }
+    config_ = std::move(*config);
+    log_.set_level(config_.log_level);
+    wake_.set_poll(config_.poll);
+    wake_.request();
+    stream_.reconnect(stream_options(config_));
+    log_.info("configuration reloaded, connecting anew");
+  }
+
+  std::string status() const { return stream_.state() + "; " + driver_summary(*reporter_.latest()); }
+
+  void tell_status() const { warn_unless(manager_.status(status())); }
+
+  void warn_unless(const Result<void>& told) const {
+    if (!told) {
+      log_.warning("systemd was not told, ignoring", {{"reason", told.error().what}});
+    }
+  }
+
+  ExitStatus ended(const Result<void>& result) const {
+    if (!result) {
+      log_.error("ended", {{"reason", result.error().what}});
+      return ExitStatus::CouldNot;
+    }
+    return ExitStatus::Fine;
+  }
+
+  Log& log_;
+  const ServiceManager& manager_;
+  CommandLine line_;
+  AgentConfig config_;
+  asio::io_context io_{1};
+  Run run_;
+  Wake wake_;
+  Stream stream_;
+  Reporter reporter_;
+};
+
+ExitStatus run_agent(const CommandLine& line, const AgentConfig& config) {
+  if (const auto missing = missing_settings(config); !missing.empty()) {
+    return say(missing.front());
+  }
+  Log log = Log::from_environment(config.log_level);
+  const auto manager = ServiceManager::from_environment();
+  const auto root = HostRoot::open(config.host_root);
+  const auto node = root ? node_name(config, *root) : Result<std::string>(tl::unexpected(root.error()));
+  if (!manager || !node) {
+    log.error("can not start", {{"reason", manager ? node.error().what : manager.error().what}});
+    return ExitStatus::CouldNot;
+  }
+  if (const auto warning = key_permission_warning(config.aggregator.tls)) {
+    log.warning(*warning);
+  }
+  log.info("starting", {{"version", GPUSKEW_VERSION}, {"node", *node}, {"host_root", config.host_root.string()}});
+  Agent agent(log, *manager, *root, *node, line, config);
+  return line.once ? agent.deliver_once() : agent.stream();
+}
+
+ExitStatus run_command(const CommandLine& line) {
+  const auto config = load_agent_config(line, node_from_environment());
+  if (!config) {
+    return say(config.error().what);
+  }
+  if (line.command == AgentCommand::Facts) {
+    return print_facts(line, *config);
+  }
+  return line.check_config ? check_config(*config) : run_agent(line, *config);
+}
+
+int main_of(int argc, const char* const* argv) {
+  // One thread allocates: further arenas (a name look-up has a thread of its own) would only cost memory.
+  ::mallopt(M_ARENA_MAX, 1);
+  const auto parsed = parse_command_line(argc, argv);
+  if (const auto* end = std::get_if<CommandLineEnd>(&parsed)) {
+    std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
+    return end->code;
+  }
+  return static_cast<int>(run_command(std::get<CommandLine>(parsed)));
+}
+
+}  // namespace
+}  // namespace gpuskew
+
+int main(int argc, char** argv) {
+  try {
+    return gpuskew::main_of(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpuskew-agent: %s\n", error.what());
+    return 2;
+  }
+}

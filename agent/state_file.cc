@@ -1,0 +1,199 @@
+#include "agent/state_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "proto/convert.h"
+#include "runtime/file.h"
+
+namespace gpuskew {
+namespace {
+
+constexpr std::string_view kMagic = "gpuskew-last-good";
+constexpr std::string_view kFormatVersion = "1";
+constexpr std::string_view kCorruptPrefix = "last-good.corrupt-";
+constexpr mode_t kDirectoryMode = 0700;
+
+// FNV-1a: finds a torn or edited file. The file is our own, so no stronger sum is needed.
+std::uint64_t checksum(std::string_view bytes) {
+  std::uint64_t sum = 0xcbf29ce484222325u;
+  for (const char c : bytes) {
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return sum;
+}
+
+std::string to_hex(std::uint64_t value) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return std::string(digits.data(), end.ptr);
+}
+
+std::string header_of(std::string_view body) {
+  std::string header(kMagic);
+  header.append(" ").append(kFormatVersion).append(" ").append(std::to_string(body.size()));
+  return header.append(" ").append(to_hex(checksum(body))).append("\n");
+}
+
+Result<LastGood> parse_state(std::string_view text) {
+  const std::size_t line_end = text.find('\n');
+  const std::string_view header = text.substr(0, line_end);
+  const std::string own_start = std::string(kMagic) + " ";
+  if (line_end == std::string_view::npos || !header.starts_with(own_start)) {
+    return fail(ErrorCode::Malformed, "it is not a last-good file of gpuskew-agent");
+  }
+  if (!header.substr(own_start.size()).starts_with(std::string(kFormatVersion) + " ")) {
+    return fail(ErrorCode::Unsupported, "it has another format version than " + std::string(kFormatVersion));
+  }
+  const std::string_view body = text.substr(line_end + 1);
+  if (text.substr(0, line_end + 1) != header_of(body)) {
+    return fail(ErrorCode::Malformed, "its checksum or length does not match");
+  }
+  return decode_last_good(body);
+}
+
+}  // namespace
+
+Result<void> StateFile::check() const {
+  std::error_code error;
+  const auto status = std::filesystem::status(directory_, error);
+  const bool is_missing = status.type() == std::filesystem::file_type::not_found;
+  const std::filesystem::path place = is_missing ? std::filesystem::absolute(directory_).parent_path() : directory_;
+  if (!is_missing && !std::filesystem::is_directory(status)) {
+    return fail(ErrorCode::Malformed,
+                "state directory " + directory_.string() + (error ? ": " + error.message() : " is not a directory"));
+  }
+  if (::access(place.c_str(), W_OK | X_OK) != 0) {
+    return tl::unexpected(
+        errno_error("state directory " + directory_.string() + ": writing in " + place.string(), errno));
+  }
+  return {};
+}
+
+Result<void> StateFile::prepare() const {
+  if (::mkdir(directory_.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+    return tl::unexpected(errno_error("making state directory " + directory_.string(), errno));
+  }
+  return check();
+}
+
+StateFile::Loaded StateFile::load(Time now) const {
+  auto text = read_file(path(), kMaxBytes);
+  if (!text && text.error().code == ErrorCode::NotFound) {
+    return {};
+  }
+  if (!text && text.error().code == ErrorCode::Denied) {
+    return {std::nullopt, "the last good state can not be read: " + text.error().what};
+  }
+  Result<LastGood> good = text ? parse_state(*text) : Result<LastGood>(tl::unexpected(text.error()));
+  if (good) {
+    return {std::move(*good), ""};
+  }
+  return {std::nullopt,
+          "the last good state does not read: " + path().string() + ": " + good.error().what + "; " + move_aside(now)};
+}
+
+// Only the newest is kept: a disk that corrupts a file at each boot must not fill up with them.
+std::string StateFile::move_aside(Time now) const {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(kCorruptPrefix)) {
+      std::error_code ignored;
+      std::filesystem::remove(entry->path(), ignored);
+    }
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  const std::filesystem::path aside = directory_ / (std::string(kCorruptPrefix) + std::to_string(seconds));
+  std::filesystem::rename(path(), aside, error);
+  return error ? "moving it aside: " + error.message() : "moved to " + aside.string();
+}
+
+Result<void> StateFile::save(const LastGood& good) const {
+  const std::string body = encode(good);
+  return write_file_atomically(path(), header_of(body) + body);
+}
+
+namespace {
+
+bool is_same_state(const LastGood& a, const LastGood& b) {
+  LastGood at_one_time = a;
+  at_one_time.at = b.at;
+  // Another spelling of one version ("570.133.7") compares equal and is no news.
+  return at_one_time == b;
+}
+
+bool is_refresh_due(const LastGood& from, const LastGood& to) {
+  // A clock that was set back must not leave a moment of the future behind.
+  return to.at < from.at || to.at - from.at >= Memory::kRefreshInterval;
+}
+
+// The GPUs that fell off the bus while the module stayed loaded: that they were there is what makes the loss provable.
+void keep_known_count(const std::optional<LastGood>& before, LastGood& good) {
+  if (before && good.gpu_count.value_or(0) == 0 && before->gpu_count.value_or(0) > 0) {
+    good.gpu_count = before->gpu_count;
+  }
+}
+
+std::string driver_text(const Snapshot& snapshot) {
+  if (snapshot.loaded_driver.is_known()) {
+    return snapshot.loaded_driver->text();
+  }
+  if (snapshot.l4t_release.is_known()) {
+    return "Jetson L4T " + snapshot.l4t_release.value();
+  }
+  return snapshot.loaded_driver.is_absent() ? "nothing" : "an unknown driver";
+}
+
+std::string kernel_text(const Snapshot& snapshot) {
+  return snapshot.kernel.is_known() ? snapshot.kernel->text() : "an unknown kernel";
+}
+
+}  // namespace
+
+void Memory::attach(Snapshot& snapshot) {
+  std::optional<LastGood> good = good_state(snapshot);
+  if (good) {
+    keep_known_count(remembered_, *good);
+    if (!remembered_ || !is_same_state(*remembered_, *good) || is_refresh_due(*remembered_, *good)) {
+      remembered_ = good;
+    }
+  } else if (latest_) {
+    // The module went: from here on its last moment is exact.
+    remembered_ = std::move(latest_);
+  }
+  latest_ = std::move(good);
+  snapshot.remembered = remembered_;
+}
+
+std::optional<LastGood> Memory::unsaved() const {
+  return remembered_ == stored_ ? std::nullopt : remembered_;
+}
+
+std::string driver_summary(const Snapshot& snapshot) {
+  const bool none = snapshot.loaded_driver.is_absent() && !snapshot.l4t_release.is_known();
+  const std::string driver = snapshot.loaded_driver.is_known() ? "driver " + driver_text(snapshot)
+                                                               : (none ? "no driver" : driver_text(snapshot));
+  return driver + " on " + kernel_text(snapshot);
+}
+
+std::optional<std::string> boot_comparison(const LastGood& before, const Snapshot& now) {
+  const bool boots_known = !before.boot_id.empty() && now.boot_id.is_known();
+  const bool another_boot = boots_known ? before.boot_id != now.boot_id.value()
+                                        : now.kernel.is_known() && !(before.kernel == now.kernel.value());
+  if (!another_boot) {
+    return std::nullopt;
+  }
+  return "before: " + before.driver.text() + " on " + before.kernel.text() + "; now: " + driver_text(now) + " on " +
+         kernel_text(now);
+}
+
+}  // namespace gpuskew

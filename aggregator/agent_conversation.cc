@@ -1,0 +1,229 @@
+#include "aggregator/agent_conversation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregator/snapshot_outline.h"
+#include "core/label.h"
+#include "gpuskew/v1/agent.pb.h"
+#include "proto/convert.h"
+#include "proto/text.h"
+#include "runtime/frame.h"
+
+namespace gpuskew {
+
+namespace {
+
+v1::Refusal::Code wire_code(RefusedReason reason) {
+  switch (reason) {
+    case RefusedReason::Version:
+      return v1::Refusal::VERSION;
+    case RefusedReason::Identity:
+      return v1::Refusal::IDENTITY;
+    case RefusedReason::Overloaded:
+      return v1::Refusal::OVERLOADED;
+    case RefusedReason::Handshake:
+    case RefusedReason::Timeout:
+    case RefusedReason::Protocol:
+      return v1::Refusal::PROTOCOL;
+  }
+  return v1::Refusal::CODE_UNSPECIFIED;
+}
+
+void append_message(const v1::AggregatorMessage& message, std::string& bytes, std::string& out) {
+  bytes.clear();
+  // Our answers are a few hundred bytes; neither can fail.
+  message.AppendToString(&bytes);
+  static_cast<void>(append_frame(out, bytes).has_value());
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string identity_error(const std::vector<std::string>& names, std::string_view node) {
+  return names.empty() ? fmt::format("the certificate names nobody, the agent says it is node {}", node)
+                       : fmt::format("the certificate names {}, the agent says it is node {}",
+                                     shown_text(fmt::format("{}", fmt::join(names, ", "))), node);
+}
+
+}  // namespace
+
+struct ConversationScratch::Messages {
+  v1::AgentMessage in;
+  v1::AggregatorMessage out;
+  std::string bytes;
+  std::string facts;
+};
+
+ConversationScratch::ConversationScratch() : messages_(std::make_unique<Messages>()) {}
+ConversationScratch::~ConversationScratch() = default;
+
+bool names_node(const std::vector<std::string>& certificate_names, std::string_view node) {
+  return std::any_of(certificate_names.begin(), certificate_names.end(),
+                     [node](const std::string& name) { return same_name(name, node); });
+}
+
+void append_refusal(RefusedReason reason, std::string_view why, std::string& out) {
+  v1::AggregatorMessage message;
+  message.mutable_refusal()->set_code(wire_code(reason));
+  assign_utf8(*message.mutable_refusal()->mutable_reason(), why);
+  std::string bytes;
+  append_message(message, bytes, out);
+}
+
+AgentConversation::AgentConversation(std::vector<std::string> certificate_names, FleetRecorder& recorder,
+                                     StreamCounts& counts, ConversationScratch& scratch)
+    : certificate_names_(std::move(certificate_names)), recorder_(recorder), counts_(counts), scratch_(scratch) {}
+
+std::optional<Refused> AgentConversation::take(std::string_view frame, Time now, std::string& out) {
+  std::string& facts = scratch_.messages_->facts;
+  std::optional<SnapshotOutline> outline = outline_snapshot(frame, facts);
+  Outcome outcome;
+  if (outline && !facts_.empty() && facts == facts_) {
+    outcome = take_repeated(outline->sequence, now, out);
+  } else {
+    outcome = take_parsed(frame, outline ? std::optional(outline->wire) : std::nullopt, now, out);
+  }
+  if (outcome) {
+    append_refusal(outcome->reason, outcome->why, out);
+    if (outcome->node.empty()) {
+      outcome->node = node_;
+    }
+  }
+  return outcome;
+}
+
+AgentConversation::Outcome AgentConversation::take_repeated(std::uint64_t sequence, Time now, std::string& out) {
+  if (Outcome refused = take_sequence(sequence)) {
+    return refused;
+  }
+  ++counts_.reports;
+  ++counts_.unchanged_reports;
+  recorder_.heard_from(node_, now);
+  acknowledge(out);
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::take_parsed(std::string_view frame, std::optional<std::string_view> wire,
+                                                          Time now, std::string& out) {
+  v1::AgentMessage& message = scratch_.messages_->in;
+  if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
+    return Refused{RefusedReason::Protocol, fmt::format("a message of {} bytes does not parse", frame.size()), ""};
+  }
+  if (node_.empty() && message.message_case() != v1::AgentMessage::kHello) {
+    return Refused{RefusedReason::Protocol, "the first message is not a Hello", ""};
+  }
+  switch (message.message_case()) {
+    case v1::AgentMessage::kHello:
+      return take_hello(out);
+    case v1::AgentMessage::kSnapshot:
+      return take_snapshot(wire, now, out);
+    case v1::AgentMessage::kHeartbeat:
+      return take_heartbeat(now, out);
+    case v1::AgentMessage::MESSAGE_NOT_SET:
+      // A message of a later version. It says nothing to us but that the agent lives.
+      recorder_.heard_from(node_, now);
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::take_hello(std::string& out) {
+  const v1::Hello& hello = scratch_.messages_->in.hello();
+  if (!node_.empty()) {
+    return Refused{RefusedReason::Protocol, "a second Hello on one connection", ""};
+  }
+  std::string shown = shown_text(hello.node(), kMaxQuoted);
+  if (!is_dns_subdomain(hello.node())) {
+    return Refused{RefusedReason::Protocol, fmt::format("'{}' is no node name (RFC 1123 subdomain)", shown), shown};
+  }
+  std::uint32_t version = std::min(hello.max_version(), kMaxStreamVersion);
+  if (version < kMinStreamVersion || version < hello.min_version()) {
+    return Refused{RefusedReason::Version,
+                   fmt::format("the agent speaks stream versions {} to {}, this aggregator {} to {}: update the older",
+                               hello.min_version(), hello.max_version(), kMinStreamVersion, kMaxStreamVersion),
+                   shown};
+  }
+  if (!names_node(certificate_names_, hello.node())) {
+    return Refused{RefusedReason::Identity, identity_error(certificate_names_, shown), shown};
+  }
+  node_ = hello.node();
+  v1::AggregatorMessage& answer = scratch_.messages_->out;
+  answer.mutable_welcome()->set_version(version);
+  answer.mutable_welcome()->set_aggregator_version(GPUSKEW_VERSION);
+  append_message(answer, scratch_.messages_->bytes, out);
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::take_snapshot(std::optional<std::string_view> wire, Time now,
+                                                            std::string& out) {
+  const v1::Snapshot& message = scratch_.messages_->in.snapshot();
+  if (message.node() != node_) {
+    std::string shown = shown_text(message.node(), kMaxQuoted);
+    std::string why = names_node(certificate_names_, message.node())
+                          ? fmt::format("a snapshot of node {} on the connection of node {}", shown, node_)
+                          : identity_error(certificate_names_, shown);
+    return Refused{RefusedReason::Identity, std::move(why), shown};
+  }
+  if (Outcome refused = take_sequence(message.sequence())) {
+    return refused;
+  }
+  Result<Snapshot> snapshot = from_wire(message);
+  if (!snapshot) {
+    return Refused{RefusedReason::Protocol, "snapshot: " + snapshot.error().what, ""};
+  }
+  std::string unusual;
+  if (!wire) {
+    message.SerializeToString(&unusual);
+  }
+  Result<void> taken = recorder_.report(std::move(*snapshot), wire.value_or(unusual), now);
+  if (!taken) {
+    return Refused{RefusedReason::Overloaded, taken.error().what, ""};
+  }
+  const std::string& facts = scratch_.messages_->facts;
+  facts_.clear();
+  if (wire && facts.size() <= kMaxRememberedFacts) {
+    facts_ = facts;
+  }
+  ++counts_.reports;
+  acknowledge(out);
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::take_heartbeat(Time now, std::string& out) {
+  if (recorder_.fleet().find(node_) == nullptr) {
+    return Refused{RefusedReason::Protocol, "a heartbeat before the first snapshot of this node", ""};
+  }
+  if (Outcome refused = take_sequence(scratch_.messages_->in.heartbeat().sequence())) {
+    return refused;
+  }
+  ++counts_.heartbeats;
+  recorder_.heard_from(node_, now);
+  acknowledge(out);
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::take_sequence(std::uint64_t sequence) {
+  if (sequence <= sequence_) {
+    return Refused{RefusedReason::Protocol,
+                   fmt::format("message {} after message {}: sequence numbers count up", sequence, sequence_), ""};
+  }
+  sequence_ = sequence;
+  return std::nullopt;
+}
+
+void AgentConversation::acknowledge(std::string& out) {
+  v1::AggregatorMessage& answer = scratch_.messages_->out;
+  answer.mutable_ack()->set_sequence(sequence_);
+  append_message(answer, scratch_.messages_->bytes, out);
+}
+
+}  // namespace gpuskew

@@ -1,0 +1,86 @@
+#pragma once
+
+// The aggregator's side of one agent's stream, without sockets: frames in, frames out. What a frame means, whether the
+// agent may say it, and what it does to the fleet.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregator/fleet_recorder.h"
+#include "aggregator/stream_counts.h"
+#include "core/time.h"
+
+namespace gpuskew {
+
+/// Stream versions this aggregator speaks, inclusive.
+inline constexpr std::uint32_t kMinStreamVersion = 1;
+inline constexpr std::uint32_t kMaxStreamVersion = 1;
+
+/// A snapshot whose facts take more than this is decoded each time: a connection's memory stays small.
+inline constexpr std::size_t kMaxRememberedFacts = std::size_t{16} << 10;
+
+/// Why a connection is closed.
+struct Refused {
+  RefusedReason reason{};
+  std::string why;
+  std::string node;  ///< as the agent named itself; "" when it had not yet
+};
+
+/// Memory that all conversations of a thread share: messages are parsed into the same objects again and again.
+class ConversationScratch {
+ public:
+  ConversationScratch();
+  ~ConversationScratch();
+  ConversationScratch(const ConversationScratch&) = delete;
+  ConversationScratch& operator=(const ConversationScratch&) = delete;
+
+ private:
+  friend class AgentConversation;
+  struct Messages;
+  std::unique_ptr<Messages> messages_;
+};
+
+class AgentConversation {
+ public:
+  /// `certificate_names`: whom the peer's verified certificate names. References must outlive the object.
+  AgentConversation(std::vector<std::string> certificate_names, FleetRecorder& recorder, StreamCounts& counts,
+                    ConversationScratch& scratch);
+
+  /// Takes one frame's payload and appends the answers, framed, to `out`; they may be sent once what the frame changed
+  /// is stored. A returned Refused ends the conversation: its answer is in `out`, too.
+  std::optional<Refused> take(std::string_view frame, Time now, std::string& out);
+
+  /// "" until the Hello was taken.
+  const std::string& node() const { return node_; }
+  const std::vector<std::string>& certificate_names() const { return certificate_names_; }
+
+ private:
+  using Outcome = std::optional<Refused>;
+  Outcome take_repeated(std::uint64_t sequence, Time now, std::string& out);
+  Outcome take_parsed(std::string_view frame, std::optional<std::string_view> wire, Time now, std::string& out);
+  Outcome take_hello(std::string& out);
+  Outcome take_snapshot(std::optional<std::string_view> wire, Time now, std::string& out);
+  Outcome take_heartbeat(Time now, std::string& out);
+  Outcome take_sequence(std::uint64_t sequence);
+  void acknowledge(std::string& out);
+
+  std::vector<std::string> certificate_names_;
+  FleetRecorder& recorder_;
+  StreamCounts& counts_;
+  ConversationScratch& scratch_;
+  std::string node_;
+  std::uint64_t sequence_ = 0;
+  std::string facts_;  ///< of the last snapshot taken; "" when none was, or when it is too large to remember
+};
+
+/// Whether a certificate with these names may speak for `node`: ASCII letters compare without regard to case.
+bool names_node(const std::vector<std::string>& certificate_names, std::string_view node);
+
+/// Appends the answer a peer gets that is refused before it can hold a conversation.
+void append_refusal(RefusedReason reason, std::string_view why, std::string& out);
+
+}  // namespace gpuskew

@@ -1,0 +1,33 @@
+#include "aggregator/api_response.h"
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "proto/json.h"
+
+namespace gpuskew {
+
+HttpResponse json_response(const nlohmann::ordered_json& body) {
+  HttpResponse response;
+  response.body = dump(body, false) + "\n";
+  return response;
+}
+
+HttpResponse error_response(int status, std::string_view what) {
+  nlohmann::ordered_json body;
+  body["error"] = std::string(what);
+  HttpResponse response = json_response(body);
+  response.status = status;
+  return response;
+}
+
+HttpResponse text_response(int status, std::string_view body) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = std::string(body) + "\n";
+  return response;
+}
+
+}  // namespace gpuskew

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "runtime/http_server.h"
+
+namespace gpuskew {
+
+HttpResponse json_response(const nlohmann::ordered_json& body);
+/// {"error": what}: what is wrong, and what to do.
+HttpResponse error_response(int status, std::string_view what);
+HttpResponse text_response(int status, std::string_view body);
+
+}  // namespace gpuskew

@@ -1,0 +1,226 @@
+// One node as on-call reads it: what is wrong, since when, what changed, the proof, the next command; then the facts.
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "aggregator/cli/render.h"
+
+namespace gpuskew {
+namespace {
+
+/// "2026-11-30T16:05:37Z (2h14m ago)"
+std::string time_text(Time at, Time now) {
+  return to_rfc3339(at) + " (" + ago_text(at, now) + ")";
+}
+
+/// Enough of a boot id to tell two boots apart.
+std::string short_boot(const std::string& boot_id) {
+  return boot_id.substr(0, 8);
+}
+
+std::string label(std::string_view name, const Screen& screen) {
+  return paint(std::string(name) + ":", Style::Bold, screen) + " ";
+}
+
+std::string state_sentence(const NodeReply& node) {
+  if (node.state == "no-gpu") {
+    return (node.why.empty() ? "no NVIDIA GPU" : node.why) + ": this node needs no driver, and nothing is wrong";
+  }
+  if (node.state == "ok") {
+    return node.why.empty() ? "the GPUs have their driver, and the libraries agree with it" : node.why;
+  }
+  return node.why.empty() ? "the aggregator gives no reason" : node.why;
+}
+
+std::string gpu_count_text(std::uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+}
+
+std::string driver_text(const Fact<std::string>& driver) {
+  return driver.is_known() ? driver.value() : driver.is_absent() ? "no driver" : "driver unknown";
+}
+
+/// What was before is worth telling when it is not what is now.
+bool differs_from_now(const LastGoodReply& good, const NodeFacts& facts) {
+  return !facts.driver.is_known() || facts.driver.value() != good.driver || !facts.kernel.is_known() ||
+         facts.kernel.value() != good.kernel;
+}
+
+std::string before_line(const LastGoodReply& good, Time now, const Screen& screen) {
+  std::string text = label("before", screen) + good.driver + " on " + good.kernel + " (";
+  text += good.boot_id.empty() ? "" : "boot " + short_boot(good.boot_id) + ", ";
+  text += "last seen " + to_rfc3339(good.at) + ", " + ago_text(good.at, now);
+  text += good.gpu_count ? ", " + gpu_count_text(*good.gpu_count) : "";
+  text += good.from_container ? ", from the driver container" : "";
+  return text + ")\n";
+}
+
+std::string now_line(const NodeFacts& facts, const Screen& screen) {
+  std::string text = label("now", screen) + driver_text(facts.driver) + " on ";
+  text += facts.kernel.is_known() ? facts.kernel.value() : "kernel " + long_text(facts.kernel, "not told");
+  std::string boot;
+  if (facts.boot_id.is_known()) {
+    boot = "boot " + short_boot(facts.boot_id.value());
+  }
+  if (facts.boot_time.is_known()) {
+    boot += (boot.empty() ? "" : ", ") + std::string("up since ") + facts.boot_time.value();
+  }
+  return text + (boot.empty() ? "" : " (" + boot + ")") + "\n";
+}
+
+std::string evidence_lines(const FindingReply& finding, const Screen& screen) {
+  std::string text;
+  if (!finding.evidence.empty()) {
+    text += paint("evidence:", Style::Bold, screen) + "\n";
+  }
+  for (const Evidence& evidence : finding.evidence) {
+    text += "  - " + evidence.text +
+            paint(" (" + evidence.source + ", " + to_rfc3339(evidence.at) + ")", Style::Faint, screen) + "\n";
+  }
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : std::string(between)) + word;
+  }
+  return text;
+}
+
+std::string finding_block(const FindingReply& finding, const Screen& screen) {
+  std::string text = evidence_lines(finding, screen);
+  text += label("reboot helps", screen) + finding.reboot_helps +
+          (finding.reboot_why.empty() ? "" : ", because " + finding.reboot_why) + "\n";
+  if (!finding.affected_gpus.empty()) {
+    text += label("affected GPUs", screen) + joined(finding.affected_gpus, ", ") + "\n";
+  }
+  if (!finding.consequences.empty()) {
+    text += label("therefore", screen) + joined(finding.consequences, "; ") + "\n";
+  }
+  if (!finding.next_step.empty()) {
+    text += "\n" + paint("next step:", Style::Bold, screen) + "\n" + finding.next_step + "\n";
+  }
+  return text;
+}
+
+std::string finding_title(const FindingReply& finding, const Screen& screen) {
+  return label("finding", screen) +
+         paint(finding.code + " (" + finding.severity + ")", style_of_severity(finding.severity), screen) + "\n";
+}
+
+/// "8, bound to nvidia" or one address a driver where they differ.
+std::string gpus_text(const NodeFacts& facts) {
+  if (!facts.gpu_count.is_known()) {
+    return long_text(facts.gpu_count, "none");
+  }
+  if (facts.gpus.empty()) {
+    return facts.gpu_count.value() == "0" ? "none" : facts.gpu_count.value();
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_driver;
+  for (const GpuReply& gpu : facts.gpus) {
+    const std::string driver = long_text(gpu.driver, "no driver");
+    auto group = by_driver.begin();
+    while (group != by_driver.end() && group->first != driver) {
+      ++group;
+    }
+    if (group == by_driver.end()) {
+      group = by_driver.insert(group, {driver, {}});
+    }
+    group->second.push_back(gpu.address);
+  }
+  std::string text = facts.gpu_count.value();
+  for (const auto& [driver, addresses] : by_driver) {
+    text += (by_driver.size() == 1 ? ", bound to " : "; bound to ") + driver;
+    text += by_driver.size() == 1 ? "" : ": " + joined(addresses, ", ");
+  }
+  return text;
+}
+
+std::string driver_fact_text(const NodeFacts& facts) {
+  if (facts.l4t_release.is_known()) {
+    return "Jetson's own, L4T " + facts.l4t_release.value();
+  }
+  return long_text(facts.driver, "none loaded") +
+         (facts.flavour.is_known() ? " (" + facts.flavour.value() + " module)" : "");
+}
+
+std::string image_text(const NodeReply& node, const ImageAnswer& image) {
+  if (image.verdict == ImageAnswer::Verdict::NotNeeded) {
+    return "none needed";
+  }
+  if (!node.tag) {
+    return node.tag_error.value_or("no tag, and the aggregator gives no reason");
+  }
+  switch (image.verdict) {
+    case ImageAnswer::Verdict::Exists:
+      return node.tag->text + ", exists";
+    case ImageAnswer::Verdict::Missing:
+      return node.tag->text + ", missing in the matrix";
+    case ImageAnswer::Verdict::Unknown:
+    case ImageAnswer::Verdict::NotNeeded:
+      break;
+  }
+  return node.tag->text + ", whether it exists is unknown, because " + image.why;
+}
+
+std::string facts_block(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen) {
+  const NodeFacts& facts = node.facts;
+  const std::string agent = (facts.agent_version.empty() ? "version not told" : facts.agent_version) + ", last heard " +
+                            (node.last_heard ? ago_text(*node.last_heard, now) : "never");
+  const std::array<std::pair<std::string_view, std::string>, 10> lines = {{
+      {"kernel", long_text(facts.kernel, "none") +
+                     (facts.architecture.is_known() ? " (" + facts.architecture.value() + ")" : "")},
+      {"OS", long_text(facts.os, "not named in os-release")},
+      {"GPUs", gpus_text(facts)},
+      {"driver", driver_fact_text(facts)},
+      {"module file", long_text(facts.module_file, "none for this kernel")},
+      {"libraries", long_text(facts.libraries, "none installed")},
+      {"container", long_text(facts.driver_container, "no driver container")},
+      {"boot", long_text(facts.boot_id, "none") + ", up since " + long_text(facts.boot_time, "an unknown time")},
+      {"driver image", image_text(node, image)},
+      {"agent", agent},
+  }};
+  constexpr std::size_t kLabelWidth = 14;
+  std::string text = "\n" + paint("facts:", Style::Bold, screen) + "\n";
+  for (const auto& [name, value] : lines) {
+    text += "  " + std::string(name) + std::string(kLabelWidth - name.size(), ' ') + value + "\n";
+  }
+  if (node.tag) {
+    for (const std::string& note : node.tag->notes) {
+      text += "  " + std::string(kLabelWidth, ' ') + "note: " + note + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen) {
+  std::string text = paint(node.name, Style::Bold, screen) + ": " +
+                     paint(node.state, style_of_state(node.state), screen) + "\n" + state_sentence(node) + "\n\n";
+  std::string changes;
+  if (node.last_good && differs_from_now(*node.last_good, node.facts)) {
+    changes += before_line(*node.last_good, now, screen);
+  }
+  changes += now_line(node.facts, screen);
+  if (node.findings.empty()) {
+    text += changes;
+  }
+  for (std::size_t i = 0; i < node.findings.size(); ++i) {
+    const FindingReply& finding = node.findings[i];
+    text += (i == 0 ? "" : "\n") + finding_title(finding, screen);
+    text += label("since", screen) + time_text(finding.since, now) + "\n";
+    if (i == 0) {
+      text += changes;
+    }
+    if (finding.cause != node.why) {
+      text += label("cause", screen) + finding.cause + "\n";
+    }
+    text += finding_block(finding, screen);
+  }
+  return text + facts_block(node, image, now, screen);
+}
+
+}  // namespace gpuskew

@@ -1,0 +1,218 @@
+#include "aggregator/cli/reply.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "aggregator/cli/node_facts.h"
+#include "aggregator/cli/reply_reader.h"
+#include "aggregator/cli/screen_text.h"
+
+namespace gpuskew {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using FirstError = std::optional<Error>;
+
+std::string item_name(std::string_view list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
+/// Every item of the list `key` as `read` reads it.
+template <class Read>
+auto read_list(ReplyReader& from, std::string_view key, FirstError& error, Read read) {
+  std::vector<decltype(read(from))> all;
+  const Json& list = from.array(key);
+  all.reserve(list.size());
+  for (std::size_t i = 0; i < list.size() && !error; ++i) {
+    ReplyReader item(list[i], item_name(from.name_of(key), i), error);
+    all.push_back(read(item));
+  }
+  return all;
+}
+
+template <class T>
+Result<T> value_or(T value, const FirstError& error) {
+  if (error) {
+    return fail(error->code, error->what);
+  }
+  return value;
+}
+
+Counts read_counts(ReplyReader& from, std::string_view key, FirstError& error) {
+  Counts counts;
+  const Json& object = from.object(key);
+  ReplyReader reader(object, std::string(key), error);
+  for (const auto& [word, unused] : object.items()) {
+    counts.emplace_back(printable(word), reader.number(word));
+  }
+  return counts;
+}
+
+MatrixReply read_matrix(ReplyReader& from, FirstError& error) {
+  ReplyReader reader(from.object("matrix"), "matrix", error);
+  MatrixReply matrix;
+  matrix.configured = reader.boolean("configured");
+  if (matrix.configured) {
+    matrix.rows = reader.number("rows");
+    matrix.source = reader.text_or_null("source").value_or("");
+  }
+  matrix.error = reader.text_or_null("error");
+  return matrix;
+}
+
+Evidence read_evidence(ReplyReader& reader) {
+  return Evidence{reader.text("text"), reader.text("source"), reader.time("at")};
+}
+
+FindingReply read_finding(ReplyReader& reader, FirstError& error) {
+  FindingReply finding;
+  finding.code = reader.text("code");
+  finding.severity = reader.text("severity");
+  finding.node = reader.text("node");
+  finding.since = reader.time("since");
+  finding.cause = reader.text("cause");
+  finding.evidence = read_list(reader, "evidence", error, read_evidence);
+  finding.reboot_helps = reader.text("reboot_helps");
+  finding.reboot_why = reader.text("reboot_why");
+  finding.next_step = reader.text("next_step");
+  finding.affected_gpus = reader.texts("affected_gpus");
+  finding.consequences = reader.texts("consequences");
+  return finding;
+}
+
+std::vector<FindingReply> read_findings(ReplyReader& from, FirstError& error) {
+  return read_list(from, "findings", error, [&error](ReplyReader& item) { return read_finding(item, error); });
+}
+
+NodeRow read_node_row(ReplyReader& reader) {
+  NodeRow row;
+  row.name = reader.text("name");
+  row.state = reader.text("state");
+  row.why = reader.text("why");
+  row.kernel = reader.fact("kernel");
+  row.os = reader.fact("os");
+  row.driver = reader.fact("driver");
+  row.gpus = reader.fact("gpus");
+  row.boot_id = reader.fact("boot_id");
+  row.tag = reader.text_or_null("tag");
+  row.tag_error = reader.text_or_null("tag_error");
+  row.last_heard = reader.time_or_null("last_heard");
+  row.findings = reader.texts("findings");
+  return row;
+}
+
+LastGoodReply read_last_good(ReplyReader& reader) {
+  LastGoodReply good;
+  good.at = reader.time("at");
+  good.boot_id = reader.text_or_null("boot_id").value_or("");
+  good.kernel = reader.text("kernel");
+  good.driver = reader.text("driver");
+  if (reader.find("gpu_count") != nullptr) {
+    good.gpu_count = reader.number("gpu_count");
+  }
+  good.from_container = reader.boolean("from_container");
+  return good;
+}
+
+AuditRow read_audit_row(ReplyReader& reader) {
+  AuditRow row;
+  row.node = reader.text("name");
+  row.verdict = reader.text("verdict");
+  row.tag = reader.text_or_null("tag");
+  row.why = reader.text_or_null("why").value_or("");
+  row.notes = reader.texts("notes");
+  return row;
+}
+
+TransitionReply read_transition(ReplyReader& reader) {
+  return TransitionReply{reader.time("at"), reader.text("kind"), reader.text("from"), reader.text("to"),
+                         reader.text("detail")};
+}
+
+}  // namespace
+
+std::uint64_t count_of(const Counts& counts, std::string_view word) {
+  const auto found = std::find_if(counts.begin(), counts.end(), [word](const auto& one) { return one.first == word; });
+  return found == counts.end() ? 0 : found->second;
+}
+
+std::uint64_t StatusReply::findings() const {
+  std::uint64_t sum = 0;
+  for (const auto& [severity, count] : by_severity) {
+    sum += count;
+  }
+  return sum;
+}
+
+Result<StatusReply> status_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  StatusReply status;
+  status.version = reader.text("version");
+  status.now = reader.time("now");
+  status.by_state = read_counts(reader, "nodes", error);
+  ReplyReader nodes(reader.object("nodes"), "nodes", error);
+  status.total = nodes.number("total");
+  std::erase_if(status.by_state, [](const auto& one) { return one.first == "total"; });
+  status.by_severity = read_counts(reader, "findings", error);
+  status.matrix = read_matrix(reader, error);
+  if (const Json* history = reader.find("history")) {
+    status.history_error = ReplyReader(*history, "history", error).text_or_null("error");
+  }
+  return value_or(std::move(status), error);
+}
+
+Result<std::vector<NodeRow>> nodes_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  return value_or(read_list(reader, "nodes", error, read_node_row), error);
+}
+
+Result<NodeReply> node_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  NodeReply node;
+  node.name = reader.text("name");
+  node.state = reader.text("state");
+  node.why = reader.text("why");
+  node.last_heard = reader.time_or_null("last_heard");
+  node.facts = read_node_facts(reader.object("snapshot"), error);
+  if (const Json* good = reader.find("last_good")) {
+    ReplyReader good_reader(*good, "last_good", error);
+    node.last_good = read_last_good(good_reader);
+  }
+  if (const Json* tag = reader.find("tag")) {
+    ReplyReader tag_reader(*tag, "tag", error);
+    node.tag = TagReply{tag_reader.text("text"), tag_reader.texts("notes")};
+  }
+  node.tag_error = reader.text_or_null("tag_error");
+  node.findings = read_findings(reader, error);
+  return value_or(std::move(node), error);
+}
+
+Result<std::vector<FindingReply>> findings_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  return value_or(read_findings(reader, error), error);
+}
+
+Result<AuditReply> audit_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  AuditReply audit;
+  audit.result = reader.text("result");
+  audit.matrix = read_matrix(reader, error);
+  audit.nodes = read_list(reader, "nodes", error, read_audit_row);
+  audit.notes = reader.texts("notes");
+  return value_or(std::move(audit), error);
+}
+
+Result<std::vector<TransitionReply>> history_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  return value_or(read_list(reader, "transitions", error, read_transition), error);
+}
+
+}  // namespace gpuskew

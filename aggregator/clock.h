@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/time.h"
+
+namespace gpuskew {
+
+/// The one place where the daemon reads the wall clock; everything else is told the time.
+inline Time wall_clock_now() {
+  return std::chrono::floor<Duration>(std::chrono::system_clock::now());
+}
+
+}  // namespace gpuskew

@@ -1,0 +1,187 @@
+#include "aggregator/ingest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "aggregator/clock.h"
+#include "runtime/log.h"
+
+namespace gpuskew {
+
+namespace {
+
+Deadline within(Duration wait) {
+  return std::chrono::steady_clock::now() + wait;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+}  // namespace
+
+struct Ingest::Session {
+  Session(Ingest& owner, TlsStream tls_stream)
+      : ingest(owner),
+        stream(std::move(tls_stream)),
+        conversation(stream.peer_names(), owner.recorder_, owner.counts_, owner.scratch_),
+        deadline(within(owner.limits_.hello)) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  Ingest& ingest;
+  TlsStream stream;
+  FrameReader frames;
+  AgentConversation conversation;
+  Deadline deadline;   ///< for the next whole frame
+  bool holds = false;  ///< it is its node's entry in holders_
+  bool over = false;   ///< nothing more is read
+};
+
+Ingest::Session::~Session() {
+  if (holds) {
+    --ingest.counts_.connected;
+    ingest.holders_.erase(conversation.node());
+  }
+}
+
+Ingest::Ingest(const Log& log, const TlsContext& tls, FleetRecorder& recorder, CommitTurn& commits, IngestLimits limits)
+    : log_(log), tls_(tls), recorder_(recorder), commits_(commits), limits_(limits), stream_log_(log) {}
+
+asio::awaitable<void> Ingest::serve(asio::ip::tcp::socket socket) {
+  Result<TlsStream> stream = TlsStream::server(std::move(socket), tls_);
+  if (!stream) {
+    log_.warning("could not take an agent's connection", {{"why", stream.error().what}});
+    co_return;
+  }
+  Result<void> shaken = co_await stream->handshake(within(limits_.handshake));
+  if (!shaken) {
+    RefusedReason reason =
+        shaken.error().code == ErrorCode::Timeout ? RefusedReason::Timeout : RefusedReason::Handshake;
+    ++counts_.of(reason);
+    Refused refused{reason, shaken.error().what, ""};
+    std::string names = joined(stream->peer_names());
+    stream_log_.refused(refused, stream->peer_address(), names, wall_clock_now());
+    co_return;
+  }
+  auto session = std::make_unique<Session>(*this, std::move(*stream));
+  co_await converse(*session);
+  co_await session->stream.shutdown(within(limits_.write));
+}
+
+asio::awaitable<void> Ingest::converse(Session& session) {
+  while (!session.over) {
+    std::string out;
+    bool more = read_frames(session, out);
+    if (!out.empty()) {
+      co_await commits_.committed();
+      Result<void> written = co_await session.stream.write_all(out, within(limits_.write));
+      if (!written) {
+        end(session, written.error(), "it does not take our answers");
+      }
+    }
+    if (session.over) {
+      co_return;
+    }
+    if (more) {
+      // One that sends without a pause must not keep the others waiting.
+      auto executor = co_await asio::this_coro::executor;
+      co_await asio::post(executor, asio::use_awaitable);
+      continue;
+    }
+    out = std::string();
+    Result<void> readable = co_await session.stream.wait_readable(session.deadline);
+    if (!readable) {
+      end(session, readable.error(), session.holds ? "no heartbeat in time" : "no Hello in time");
+    }
+  }
+}
+
+bool Ingest::read_frames(Session& session, std::string& out) {
+  Result<std::optional<std::size_t>> count = session.stream.try_read(buffer_);
+  if (!count) {
+    end(session, count.error(), "");
+    return false;
+  }
+  if (!*count) {
+    return false;
+  }
+  if (**count == 0) {
+    session.over = true;
+    log_.debug("agent closed its connection",
+               {{"node", session.conversation.node()}, {"peer", session.stream.peer_address()}});
+    return false;
+  }
+  session.frames.feed(std::string_view(buffer_.data(), **count));
+  take_frames(session, out);
+  return true;
+}
+
+void Ingest::take_frames(Session& session, std::string& out) {
+  for (;;) {
+    Result<std::optional<std::string_view>> frame = session.frames.next();
+    if (!frame) {
+      append_refusal(RefusedReason::Protocol, frame.error().what, out);
+      refuse(session, Refused{RefusedReason::Protocol, frame.error().what, session.conversation.node()});
+      return;
+    }
+    if (!*frame) {
+      return;
+    }
+    std::optional<Refused> refused = session.conversation.take(**frame, wall_clock_now(), out);
+    if (refused) {
+      refuse(session, std::move(*refused));
+      return;
+    }
+    session.deadline = within(limits_.idle);
+    if (!session.holds) {
+      settle(session);
+    }
+  }
+}
+
+void Ingest::settle(Session& session) {
+  const std::string& node = session.conversation.node();
+  Session*& holder = holders_[node];
+  if (holder != nullptr) {
+    stream_log_.replaced(node, session.stream.peer_address(), holder->stream.peer_address(), wall_clock_now());
+    holder->holds = false;
+    holder->over = true;
+    holder->stream.close();
+    --counts_.connected;
+  }
+  holder = &session;
+  session.holds = true;
+  ++counts_.connected;
+  log_.debug("agent connected", {{"node", node}, {"peer", session.stream.peer_address()}});
+}
+
+void Ingest::end(Session& session, const Error& why, std::string_view when_late) {
+  if (session.over) {
+    return;
+  }
+  session.over = true;
+  if (why.code == ErrorCode::Timeout) {
+    refuse(session, Refused{RefusedReason::Timeout, std::string(when_late), session.conversation.node()});
+    return;
+  }
+  log_.debug("agent's connection broke",
+             {{"node", session.conversation.node()}, {"peer", session.stream.peer_address()}, {"why", why.what}});
+}
+
+void Ingest::refuse(Session& session, Refused refused) {
+  session.over = true;
+  ++counts_.of(refused.reason);
+  stream_log_.refused(refused, session.stream.peer_address(), joined(session.conversation.certificate_names()),
+                      wall_clock_now());
+}
+
+}  // namespace gpuskew

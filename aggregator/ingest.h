@@ -1,0 +1,78 @@
+#pragma once
+
+// Agents' connections: TLS, deadlines, one connection a node, refusals in the log and in the counts. What is said on a
+// connection is agent_conversation's business.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <asio/awaitable.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include "aggregator/agent_conversation.h"
+#include "aggregator/commit_turn.h"
+#include "aggregator/fleet_recorder.h"
+#include "aggregator/stream_counts.h"
+#include "aggregator/stream_log.h"
+#include "core/time.h"
+#include "runtime/frame.h"
+#include "runtime/tls.h"
+#include "runtime/tls_stream.h"
+
+namespace gpuskew {
+
+class Log;
+
+struct IngestLimits {
+  /// In a storm of 50,000 reconnects a handshake waits for its turn: 500 to 700 are done a second and core.
+  Duration handshake = std::chrono::seconds(30);
+  Duration hello = std::chrono::seconds(10);
+  /// Three heartbeats of the agent's default interval.
+  Duration idle = std::chrono::seconds(90);
+  /// For an answer that the peer does not take.
+  Duration write = std::chrono::seconds(10);
+};
+
+class Ingest {
+ public:
+  /// References must outlive the object, and it every connection.
+  Ingest(const Log& log, const TlsContext& tls, FleetRecorder& recorder, CommitTurn& commits, IngestLimits limits = {});
+
+  /// One agent's connection, from the handshake to the end: a Listener's handler.
+  asio::awaitable<void> serve(asio::ip::tcp::socket socket);
+
+  const StreamCounts& counts() const { return counts_; }
+
+ private:
+  struct Session;
+
+  asio::awaitable<void> converse(Session& session);
+  /// Takes what has arrived; the answers go to `out`. false: nothing more is there now, or the session is over.
+  bool read_frames(Session& session, std::string& out);
+  void take_frames(Session& session, std::string& out);
+  /// Gives the session its node's place, from an older connection where there is one.
+  void settle(Session& session);
+  void end(Session& session, const Error& why, std::string_view when_late);
+  void refuse(Session& session, Refused refused);
+
+  const Log& log_;
+  const TlsContext& tls_;
+  FleetRecorder& recorder_;
+  CommitTurn& commits_;
+  IngestLimits limits_;
+  StreamCounts counts_;
+  ConversationScratch scratch_;
+  StreamLog stream_log_;
+  /// Who holds the stream of each node.
+  std::map<std::string, Session*, std::less<>> holders_;
+  /// Every connection reads into this one, and is done with it before anything waits: an idle one has no buffer.
+  std::array<char, std::size_t{16} << 10> buffer_{};
+};
+
+}  // namespace gpuskew

@@ -1,0 +1,193 @@
+#include "aggregator/metrics.h"
+
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "aggregator/node_states.h"
+
+namespace gpuskew {
+
+namespace {
+
+struct Metric {
+  std::string_view name;
+  std::string_view type;
+  std::string_view help;
+};
+
+// Every metric there is. A name, once released, keeps its meaning.
+constexpr Metric kBuildInfo{"gpuskew_build_info", "gauge", "Version of this aggregator; always 1."};
+constexpr Metric kNodes{"gpuskew_nodes", "gauge", "Nodes by state."};
+constexpr Metric kNodeState{"gpuskew_node_state", "gauge", "State of each node; 1 for the state it is in."};
+constexpr Metric kFinding{"gpuskew_finding", "gauge", "Open findings; 1 for each."};
+constexpr Metric kFactUnknown{"gpuskew_fact_unknown", "gauge", "Facts that a node's agent could not read; 1 for each."};
+constexpr Metric kLastHeard{"gpuskew_node_last_heard_timestamp_seconds", "gauge",
+                            "When a node's agent last said anything, Unix time."};
+constexpr Metric kConnected{"gpuskew_agents_connected", "gauge", "Agents connected now."};
+constexpr Metric kReports{"gpuskew_reports_total", "counter", "Snapshots taken from agents."};
+constexpr Metric kUnchanged{"gpuskew_unchanged_reports_total", "counter",
+                            "Of them, those that said what the one before said."};
+constexpr Metric kHeartbeats{"gpuskew_heartbeats_total", "counter", "Heartbeats taken from agents."};
+constexpr Metric kRefused{"gpuskew_refused_total", "counter", "Agents' connections refused or closed, by reason."};
+constexpr Metric kStoreErrors{"gpuskew_store_errors_total", "counter",
+                              "Times the history database could not be written or read."};
+constexpr Metric kStoreFailing{"gpuskew_store_failing", "gauge", "1 while the history database can not be written."};
+constexpr Metric kStoreDropped{"gpuskew_store_dropped_transitions_total", "counter",
+                               "Transitions lost because the history database failed for too long."};
+constexpr Metric kMatrixRows{"gpuskew_matrix_rows", "gauge", "Driver images in the support matrix."};
+constexpr Metric kMatrixError{"gpuskew_matrix_error", "gauge",
+                              "1 while the support matrix can not be read; the last good one is used."};
+constexpr Metric kResident{"process_resident_memory_bytes", "gauge", "Resident memory size in bytes."};
+constexpr Metric kStarted{"process_start_time_seconds", "gauge", "Start time of the process, Unix time."};
+
+class Exposition {
+ public:
+  void family(const Metric& metric) {
+    name_ = metric.name;
+    fmt::format_to(std::back_inserter(text_), "# HELP {} {}\n# TYPE {} {}\n", metric.name, metric.help, metric.name,
+                   metric.type);
+  }
+  template <class Number>
+  void sample(std::string_view labels, Number value) {
+    if (labels.empty()) {
+      fmt::format_to(std::back_inserter(text_), "{} {}\n", name_, value);
+    } else {
+      fmt::format_to(std::back_inserter(text_), "{}{{{}}} {}\n", name_, labels, value);
+    }
+  }
+  template <class Number>
+  void single(const Metric& metric, Number value) {
+    family(metric);
+    sample("", value);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string_view name_;
+  std::string text_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  return fmt::format("{}=\"{}\"", name, escaped_label(value));
+}
+
+std::string seconds(Time time) {
+  constexpr std::int64_t kMs = 1000;
+  const std::int64_t ms = to_unix_ms(time);
+  return fmt::format("{}.{:03}", ms / kMs, ms % kMs);
+}
+
+struct NamedFact {
+  std::string_view name;
+  bool (*is_unknown)(const Snapshot& snapshot);
+};
+
+constexpr std::array<NamedFact, 12> kFacts = {{
+    {"boot_id", [](const Snapshot& s) { return s.boot_id.is_unknown(); }},
+    {"boot_time", [](const Snapshot& s) { return s.boot_time.is_unknown(); }},
+    {"kernel", [](const Snapshot& s) { return s.kernel.is_unknown(); }},
+    {"architecture", [](const Snapshot& s) { return s.architecture.is_unknown(); }},
+    {"os", [](const Snapshot& s) { return s.os.is_unknown(); }},
+    {"loaded_driver", [](const Snapshot& s) { return s.loaded_driver.is_unknown(); }},
+    {"loaded_flavour", [](const Snapshot& s) { return s.loaded_flavour.is_unknown(); }},
+    {"l4t_release", [](const Snapshot& s) { return s.l4t_release.is_unknown(); }},
+    {"module_file", [](const Snapshot& s) { return s.module_file.is_unknown(); }},
+    {"libraries", [](const Snapshot& s) { return s.libraries.is_unknown(); }},
+    {"driver_container", [](const Snapshot& s) { return s.driver_container.is_unknown(); }},
+    {"gpus", [](const Snapshot& s) { return s.gpus.is_unknown(); }},
+}};
+
+void add_states(const Fleet& fleet, Exposition& out) {
+  std::array<std::size_t, kNodeStates.size()> counts{};
+  out.family(kNodeState);
+  for (const auto& [name, record] : fleet.nodes()) {
+    ++counts[static_cast<std::size_t>(record.verdict.state)];
+    out.sample(label("node", name) + "," + label("state", to_string(record.verdict.state)), 1);
+  }
+  out.family(kNodes);
+  for (NodeState state : kNodeStates) {
+    out.sample(label("state", to_string(state)), counts[static_cast<std::size_t>(state)]);
+  }
+}
+
+void add_nodes(const Fleet& fleet, Exposition& out) {
+  out.family(kFinding);
+  for (const auto& [name, record] : fleet.nodes()) {
+    for (const Finding& finding : record.verdict.findings) {
+      out.sample(label("node", name) + "," + label("code", to_string(finding.code)) + "," +
+                     label("severity", to_string(finding.severity)),
+                 1);
+    }
+  }
+  out.family(kFactUnknown);
+  for (const auto& [name, record] : fleet.nodes()) {
+    for (const NamedFact& fact : kFacts) {
+      if (fact.is_unknown(record.snapshot)) {
+        out.sample(label("node", name) + "," + label("fact", fact.name), 1);
+      }
+    }
+  }
+  out.family(kLastHeard);
+  for (const auto& [name, record] : fleet.nodes()) {
+    out.sample(label("node", name), seconds(record.last_heard));
+  }
+}
+
+void add_streams(const StreamCounts& streams, const ProcessFigures& process, Exposition& out) {
+  out.single(kConnected, streams.connected);
+  out.single(kReports, streams.reports);
+  out.single(kUnchanged, streams.unchanged_reports);
+  out.single(kHeartbeats, streams.heartbeats);
+  out.family(kRefused);
+  for (RefusedReason reason : kRefusedReasons) {
+    const bool overloaded = reason == RefusedReason::Overloaded;
+    out.sample(label("reason", to_string(reason)), streams.of(reason) + (overloaded ? process.refused_connections : 0));
+  }
+}
+
+}  // namespace
+
+std::string escaped_label(std::string_view value) {
+  std::string out;
+  out.reserve(value.size());
+  for (char c : value) {
+    switch (c) {
+      case '\\':
+        out += "\\\\";
+        break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string metrics_text(const Fleet& fleet, const StreamCounts& streams, const StoreHealth& store,
+                         const MatrixStatus& matrix, const ProcessFigures& process) {
+  Exposition out;
+  out.family(kBuildInfo);
+  out.sample(label("version", GPUSKEW_VERSION), 1);
+  add_states(fleet, out);
+  add_nodes(fleet, out);
+  add_streams(streams, process, out);
+  out.single(kStoreErrors, store.errors);
+  out.single(kStoreFailing, store.error ? 1 : 0);
+  out.single(kStoreDropped, store.dropped_transitions);
+  out.single(kMatrixRows, matrix.rows);
+  out.single(kMatrixError, matrix.error ? 1 : 0);
+  if (process.resident_bytes) {
+    out.single(kResident, *process.resident_bytes);
+  }
+  out.single(kStarted, seconds(process.started));
+  return out.take();
+}
+
+}  // namespace gpuskew

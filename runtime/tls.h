@@ -1,0 +1,69 @@
+#pragma once
+
+// TLS contexts from PEM files. TLS 1.3 only, no session tickets: a resumed session would skip the check of a
+// certificate that has expired, or of a CA that was replaced, since.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <openssl/types.h>
+
+#include "core/result.h"
+
+namespace gpuskew {
+
+/// PEM files. `certificate` may hold intermediates after the leaf; `key` must not have a passphrase.
+struct TlsFiles {
+  std::filesystem::path ca;
+  std::filesystem::path certificate;
+  std::filesystem::path key;
+
+  bool operator==(const TlsFiles&) const = default;
+};
+
+/// A PEM file longer than this is refused.
+inline constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20;
+
+/// Files -> an SSL_CTX, replaced as a whole by reload(): handshakes begun before keep the old one, and a reload that
+/// fails changes nothing. Errors name the file and the reason: "certificate /etc/...: expired on ...". Making one
+/// ignores SIGPIPE for the process: a peer that went away is an error, not a signal.
+class TlsContext {
+ public:
+  /// For a listener. With a `ca`, a client certificate it signed is required (mutual TLS); without, none is asked for.
+  static Result<TlsContext> server(TlsFiles files);
+  /// For connecting. `ca` is required; certificate and key may both be empty: no client certificate then.
+  static Result<TlsContext> client(TlsFiles files);
+
+  TlsContext(TlsContext&&) noexcept;
+  TlsContext& operator=(TlsContext&&) noexcept;
+  ~TlsContext();
+
+  /// Reads the same files again, for new handshakes.
+  Result<void> reload();
+  /// The same with other files; they are kept for later reloads only when they are good.
+  Result<void> reload(TlsFiles files);
+
+  /// Owned by this object until reload(); SSL_new and SSL_CTX_up_ref take their own reference.
+  SSL_CTX* native() const { return context_.get(); }
+  bool is_server() const { return is_server_; }
+
+ private:
+  struct Free {
+    void operator()(SSL_CTX* context) const noexcept;
+  };
+  using Handle = std::unique_ptr<SSL_CTX, Free>;
+  TlsContext(TlsFiles files, bool is_server, Handle context);
+  static Result<Handle> make(const TlsFiles& files, bool is_server);
+
+  TlsFiles files_;
+  bool is_server_;
+  Handle context_;
+};
+
+/// What to tell the operator when a private key can be read by every user; nothing when it can not.
+std::optional<std::string> key_permission_warning(const TlsFiles& files);
+
+}  // namespace gpuskew

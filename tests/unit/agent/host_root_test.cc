@@ -1,0 +1,253 @@
+#include "agent/host_root.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/agent/scratch_tree.h"
+
+namespace gpuskew {
+namespace {
+
+TEST(HostRoot, ReadsAFileBeneathTheRoot) {
+  const ScratchTree tree;
+  tree.write("/etc/hostname", "gpu-01\n");
+  const HostRoot root = tree.root();
+  EXPECT_EQ(root.read("/etc/hostname").value(), "gpu-01\n");
+  EXPECT_EQ(root.read_line("/etc/hostname").value(), "gpu-01");
+}
+
+TEST(HostRoot, KeepsNulBytesAndAFileWithoutALastNewline) {
+  const ScratchTree tree;
+  tree.write("/a", std::string_view("x\0y", 3));
+  EXPECT_EQ(tree.root().read_line("/a").value(), std::string("x\0y", 3));
+}
+
+TEST(HostRoot, RefusesToOpenWhatIsNoDirectory) {
+  const ScratchTree tree;
+  tree.write("/file", "x");
+  EXPECT_EQ(HostRoot::open(tree.path() / "missing").error().code, ErrorCode::NotFound);
+  const auto file = HostRoot::open(tree.path() / "file");
+  EXPECT_EQ(file.error().code, ErrorCode::NotFound);
+  EXPECT_NE(file.error().what.find("not a directory"), std::string::npos) << file.error().what;
+}
+
+TEST(HostRoot, ResolvesAbsoluteLinksInsideTheRoot) {
+  const ScratchTree tree;
+  tree.write("/usr/lib/os-release", "ID=inside\n");
+  tree.link("/etc/os-release", "/usr/lib/os-release");
+  EXPECT_EQ(tree.root().read("/etc/os-release").value(), "ID=inside\n");
+}
+
+TEST(HostRoot, NeverLeavesTheRootByDots) {
+  const ScratchTree tree;
+  tree.write("/inner/secret", "outer");
+  tree.write("/inner/root/file", "x");
+  tree.link("/inner/root/escape", "../../inner/secret");
+  tree.link("/inner/root/absolute", (tree.path() / "inner/secret").string());
+  const HostRoot root = root_at(tree.path() / "inner/root");
+  EXPECT_EQ(root.read("/escape").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(root.read("/../secret").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(root.read("/absolute").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, RefusesMagicLinks) {
+  const HostRoot root = root_at("/");
+  const auto read = root.read("/proc/self/root/etc/hostname");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::Malformed) << read.error().what;
+}
+
+TEST(HostRoot, NamesThePathAndTheReason) {
+  const ScratchTree tree;
+  const HostRoot root = tree.root();
+  EXPECT_EQ(root.read("/sys/module/nvidia/version").error(),
+            (Error{ErrorCode::NotFound, "reading /sys/module/nvidia/version: no such file or directory"}));
+  tree.write("/file", "x");
+  EXPECT_EQ(root.read("/file/below").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, CallsALoopOfLinksMalformed) {
+  const ScratchTree tree;
+  tree.link("/a", "b");
+  tree.link("/b", "a");
+  EXPECT_EQ(tree.root().read("/a").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(tree.root().resolve("/a").error().code, ErrorCode::Malformed);
+}
+
+TEST(HostRoot, RefusesANulByteInAPath) {
+  const ScratchTree tree;
+  tree.write("/etc/hostname", "x");
+  EXPECT_EQ(tree.root().read(std::string_view("/etc/hostname\0junk", 18)).error().code, ErrorCode::Malformed);
+}
+
+TEST(HostRoot, StopsAtTheLimitOfAFile) {
+  const ScratchTree tree;
+  tree.write("/big", std::string(1 << 20, 'x'));
+  const HostRoot root = tree.root();
+  const auto big = root.read("/big");
+  ASSERT_FALSE(big);
+  EXPECT_EQ(big.error(), (Error{ErrorCode::TooLarge, "reading /big: more than 65536 bytes"}));
+  EXPECT_EQ(root.read("/big", 1 << 20).value().size(), std::size_t{1} << 20);
+  EXPECT_EQ(root.read("/big", (1 << 20) - 1).error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(root.read_line("/big").error().code, ErrorCode::TooLarge);
+}
+
+TEST(HostRoot, ReadsProcFilesThatSayTheyAreEmpty) {
+  const HostRoot root = root_at("/");
+  const auto status = root.status("/proc/sys/kernel/osrelease");
+  if (!status) {
+    GTEST_SKIP() << "no procfs here";
+  }
+  EXPECT_EQ(status->size, 0U);
+  EXPECT_FALSE(root.read("/proc/sys/kernel/osrelease").value().empty());
+}
+
+TEST(HostRoot, RefusesFifosSocketsDevicesAndDirectoriesAsFiles) {
+  const ScratchTree tree;
+  tree.fifo("/fifo");  // with no writer: opening it for reading would block
+  tree.directory("/directory");
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, (tree.path() / "socket").c_str(), sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const HostRoot root = tree.root();
+  for (const char* path : {"/fifo", "/directory", "/socket"}) {
+    EXPECT_EQ(root.read(path).error(),
+              (Error{ErrorCode::Malformed, std::string("reading ") + path + ": not a regular file"}));
+    EXPECT_FALSE(root.open_file(path)) << path;
+  }
+  EXPECT_EQ(root_at("/").read("/dev/null").error().code, ErrorCode::Malformed);
+  ::close(listener);
+}
+
+TEST(HostRoot, SaysDeniedWhenItMayNotLook) {
+  const ScratchTree tree;
+  tree.write("/closed/file", "x");
+  ::chmod((tree.path() / "closed").c_str(), 0700);
+  ::chmod(tree.path().c_str(), 0755);
+  // Root may look everywhere, so a child looks as somebody else.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    const bool other_user = ::getuid() != 0 ? ::chmod((tree.path() / "closed").c_str(), 0) == 0
+                                            : ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
+    const auto read = root_at(tree.path()).read("/closed/file");
+    ::_exit(other_user && !read && read.error().code == ErrorCode::Denied ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::chmod((tree.path() / "closed").c_str(), 0700);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(HostRoot, ListsSortedWithTheKindOfEachEntry) {
+  const ScratchTree tree;
+  tree.write("/d/file", "x");
+  tree.directory("/d/a-directory");
+  tree.link("/d/link", "nowhere");
+  tree.fifo("/d/pipe");
+  EXPECT_EQ(tree.root().list("/d").value(), (std::vector<DirectoryEntry>{{"a-directory", FileKind::Directory},
+                                                                         {"file", FileKind::Regular},
+                                                                         {"link", FileKind::Link},
+                                                                         {"pipe", FileKind::Other}}));
+}
+
+TEST(HostRoot, ListsAllOfADirectoryOrNothing) {
+  const ScratchTree tree;
+  for (int index = 0; index < 1200; ++index) {  // several getdents blocks
+    tree.write("/d/" + std::string(40, 'n') + std::to_string(index), "");
+  }
+  const HostRoot root = tree.root();
+  EXPECT_EQ(root.list("/d", 1200).value().size(), 1200U);
+  EXPECT_EQ(root.list("/d", 1199).error().code, ErrorCode::TooLarge);
+  tree.write("/file", "x");
+  EXPECT_EQ(root.list("/file").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(root.list("/missing").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, ReadsALinkWithoutFollowingIt) {
+  const ScratchTree tree;
+  tree.link("/driver", "../../../bus/pci/drivers/nvidia");
+  tree.write("/file", "x");
+  const HostRoot root = tree.root();
+  EXPECT_EQ(root.read_link("/driver").value(), "../../../bus/pci/drivers/nvidia");
+  EXPECT_EQ(root.read_link("/file").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(root.read_link("/missing").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, ResolvesAChainOfLinksToItsLastName) {
+  const ScratchTree tree;
+  tree.write("/usr/lib/nvidia/current/libcuda.so.550.90.07", "x");
+  tree.link("/usr/lib/nvidia/current/libcuda.so.1", "libcuda.so.550.90.07");
+  tree.link("/etc/alternatives/cuda", "/usr/lib/nvidia/current/libcuda.so.1");
+  tree.link("/usr/lib/libcuda.so.1", "../../etc/alternatives/cuda");
+  tree.link("/usr/lib/dangling", "nowhere");
+  const HostRoot root = tree.root();
+  EXPECT_EQ(root.resolve("/usr/lib/libcuda.so.1").value(), "/usr/lib/nvidia/current/libcuda.so.550.90.07");
+  EXPECT_EQ(root.resolve("/usr/lib/dangling").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, TellsOneFileFromAnotherByItsStatus) {
+  const ScratchTree tree;
+  tree.write("/a", "1234");
+  tree.link("/b", "a");
+  const HostRoot root = tree.root();
+  const auto status = root.status("/b");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->kind, FileKind::Regular);
+  EXPECT_EQ(status->size, 4U);
+  EXPECT_EQ(*status, root.status("/a").value());
+  tree.write("/c", "1234");
+  EXPECT_NE(status->inode, root.status("/c").value().inode);
+}
+
+TEST(HostRoot, MakesADirectoryARootOfItsOwn) {
+  const ScratchTree tree;
+  tree.write("/run/nvidia/driver/etc/os-release", "ID=container\n");
+  tree.write("/etc/os-release", "ID=host\n");
+  tree.link("/run/nvidia/driver/link", "/etc/os-release");
+  const auto driver = tree.root().beneath("/run/nvidia/driver");
+  ASSERT_TRUE(driver);
+  EXPECT_EQ(driver->read("/link").value(), "ID=container\n");
+  EXPECT_EQ(driver->read("/x").error().what, "reading /run/nvidia/driver/x: no such file or directory");
+  EXPECT_EQ(tree.root().beneath("/run/missing").error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRoot, GivesAPathForInotifyThatReachesTheSameFile) {
+  const ScratchTree tree;
+  tree.write("/sys/module/x", "content");
+  const auto place = tree.root().open_path("/sys/module");
+  ASSERT_TRUE(place);
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(place->watch_path()) / "x"));
+}
+
+TEST(HostFile, ReleasesWhatItHeldWhenAssignedTo) {
+  const ScratchTree tree;
+  tree.write("/a", "aaaa");
+  tree.write("/b", "bbbb");
+  const HostRoot root = tree.root();
+  auto a = root.open_file("/a");
+  auto b = root.open_file("/b");
+  ASSERT_TRUE(a && b);
+  const int held = a->descriptor();
+  *a = std::move(*b);
+  EXPECT_EQ(::fcntl(held, F_GETFD), -1) << "the first descriptor is still open";
+  EXPECT_EQ(a->read_at(1, 2).value(), "bb");
+  EXPECT_EQ(a->read_at(2, 100).value(), "bb");
+  EXPECT_EQ(a->read_at(100, 1).value(), "");
+}
+
+}  // namespace
+}  // namespace gpuskew

@@ -1,0 +1,45 @@
+#include "aggregator/command_line.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rig.h"
+
+namespace gpuskew {
+namespace {
+
+std::variant<CommandLine, CommandLineEnd> parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "gpuskew-aggregator");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(AggregatorCommandLine, HelpTeachesTheConfigurationAndTheExitCodes) {
+  const auto end = std::get<CommandLineEnd>(parse({"--help"}));
+  EXPECT_EQ(end.code, 0);
+  for (const char* part : {"--check-config", "client_ca", "SIGHUP", "Exit codes", "--listen-agents"}) {
+    EXPECT_NE(end.text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(AggregatorCommandLine, MistakesEndWithCodeTwoAndNameTheArgument) {
+  const auto end = std::get<CommandLineEnd>(parse({"--chek-config"}));
+  EXPECT_EQ(end.code, 2);
+  EXPECT_NE(end.text.find("--chek-config"), std::string::npos);
+}
+
+TEST(AggregatorCommandLine, FlagsWinOverTheFile) {
+  TempDir directory;
+  const std::string file =
+      directory.write("a.yaml", "agents: {certificate: /c, key: /k, client_ca: /a, listen: \"1.2.3.4:5\"}").string();
+  const auto line = std::get<CommandLine>(parse({"--config", file.c_str(), "--listen-agents", "127.0.0.1:0",
+                                                 "--listen-api", "127.0.0.1:1", "--database", "/x.db"}));
+  Result<Config> config = load_config(line);
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->agents.listen, "127.0.0.1:0");
+  EXPECT_EQ(config->api.listen, "127.0.0.1:1");
+  EXPECT_EQ(config->history.path, "/x.db");
+}
+
+}  // namespace
+}  // namespace gpuskew
