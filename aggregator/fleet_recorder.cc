@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "gpuskew/v1/agent.pb.h"
-#include "proto/convert.h"
 #include "runtime/log.h"
 
 namespace gpuskew {
@@ -26,13 +24,6 @@ const Finding* open_finding(const NodeRecord& record, std::string_view code) {
   auto at = std::find_if(findings.begin(), findings.end(),
                          [code](const Finding& finding) { return to_string(finding.code) == code; });
   return at == findings.end() ? nullptr : &*at;
-}
-
-Result<Snapshot> decode_snapshot(std::string_view wire, v1::Snapshot& message) {
-  if (!message.ParseFromArray(wire.data(), static_cast<int>(wire.size()))) {
-    return fail(ErrorCode::Malformed, "not a Snapshot message");
-  }
-  return from_wire(message);
 }
 
 }  // namespace
@@ -98,38 +89,6 @@ void FleetRecorder::log_transition(const Transition& transition) const {
   } else {
     log_.info("finding opened", fields);
   }
-}
-
-Result<std::size_t> restore_fleet(HistoryStore& store, Fleet& fleet, const Log& log, Time oldest, Time now) {
-  const Result<std::int64_t> forgotten = store.forget_nodes(oldest);
-  if (!forgotten) {
-    return tl::unexpected(forgotten.error());
-  }
-  if (*forgotten > 0) {
-    log.info("nodes forgotten, they were silent for longer than history.retention", {{"nodes", *forgotten}});
-  }
-  v1::Snapshot message;
-  std::size_t restored = 0;
-  Result<void> read = store.for_each_node([&](std::string name, StoredNode stored) {
-    NodeRecord record;
-    Result<Snapshot> snapshot = decode_snapshot(stored.snapshot_wire.value_or(""), message);
-    if (snapshot) {
-      record.snapshot = std::move(*snapshot);
-    } else {
-      log.warning("stored report does not read; ignoring it until the node reports again",
-                  {{"node", name}, {"why", snapshot.error().what}});
-    }
-    record.snapshot.node = std::move(name);
-    record.history = std::move(stored.history);
-    record.first_seen = stored.first_seen;
-    record.last_heard = stored.last_heard;
-    fleet.restore(std::move(record), now);
-    ++restored;
-  });
-  if (!read) {
-    return tl::unexpected(read.error());
-  }
-  return restored;
 }
 
 }  // namespace gpuskew

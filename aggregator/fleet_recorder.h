@@ -42,9 +42,4 @@ class FleetRecorder {
   const Log& log_;
 };
 
-/// Forgets nodes last heard before `oldest`, and puts every other stored node back into `fleet`; returns how many. A
-/// report that this version can not read (of a later one, after a downgrade) is logged, and its node's facts are
-/// unknown until it reports again: its history is not lost.
-Result<std::size_t> restore_fleet(HistoryStore& store, Fleet& fleet, const Log& log, Time oldest, Time now);
-
 }  // namespace gpuskew

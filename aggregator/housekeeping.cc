@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -31,7 +32,8 @@ Housekeeping::Housekeeping(FleetRecorder& recorder, HistoryStore& store, History
       retention_(retention) {}
 
 asio::awaitable<Result<void>> Housekeeping::run() {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor);
   for (;;) {
     pulse(wall_clock_now());
     timer.expires_after(until_next(wall_clock_now()));

@@ -1,7 +1,7 @@
 #pragma once
 
 // Agents' connections: TLS, deadlines, one connection a node, refusals in the log and in the counts. What is said on a
-// connection is agent_conversation's business.
+// connection is stream_conversation's business.
 
 #include <array>
 #include <cstddef>
@@ -15,9 +15,9 @@
 #include <asio/awaitable.hpp>
 #include <asio/ip/tcp.hpp>
 
-#include "aggregator/agent_conversation.h"
 #include "aggregator/commit_turn.h"
 #include "aggregator/fleet_recorder.h"
+#include "aggregator/stream_conversation.h"
 #include "aggregator/stream_counts.h"
 #include "aggregator/stream_log.h"
 #include "core/time.h"

@@ -16,6 +16,7 @@
 #include "aggregator/commit_turn.h"
 #include "aggregator/config_check.h"
 #include "aggregator/fleet_recorder.h"
+#include "aggregator/history_restore.h"
 #include "aggregator/history_store.h"
 #include "aggregator/housekeeping.h"
 #include "aggregator/ingest.h"

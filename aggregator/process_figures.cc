@@ -25,7 +25,7 @@ std::optional<std::uint64_t> resident_bytes() {
   if (error != std::errc()) {
     return std::nullopt;
   }
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return pages * static_cast<std::uint64_t>(::getpagesize());
 }
 
 }  // namespace gpuskew

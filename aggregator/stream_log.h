@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "aggregator/agent_conversation.h"
+#include "aggregator/stream_conversation.h"
 #include "core/time.h"
 
 namespace gpuskew {

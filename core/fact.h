@@ -3,7 +3,6 @@
 // Unknown is never fine: a fact is a value, or certainly absent, or unknown with the reason. A
 // default-made fact is unknown, so a fact nobody read can not pass for one that was.
 
-#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,19 +41,13 @@ class Fact {
   bool is_absent() const { return state_.index() == 1; }
   bool is_unknown() const { return state_.index() == 2; }
 
-  /// Only when is_known().
-  const T& value() const {
-    assert(is_known());
-    return *std::get_if<0>(&state_);
-  }
+  /// Only when is_known(); a bug otherwise, and thrown as one.
+  const T& value() const { return std::get<0>(state_); }
   const T* operator->() const { return &value(); }
   const T& operator*() const { return value(); }
 
-  /// Only when is_unknown().
-  const Error& why() const {
-    assert(is_unknown());
-    return *std::get_if<2>(&state_);
-  }
+  /// Only when is_unknown(); a bug otherwise, and thrown as one.
+  const Error& why() const { return std::get<2>(state_); }
   /// The path (beneath the host root) or interface the answer came from; where we looked, when absent or unknown.
   const std::string& source() const { return source_; }
 

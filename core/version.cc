@@ -158,6 +158,7 @@ Result<KernelRelease> KernelRelease::parse(std::string_view text) {
   KernelRelease release;
   release.text_ = text;
   constexpr std::size_t kNumbers = 3;
+  release.numbers_.reserve(kNumbers);
   do {
     const auto number = take_number(text);
     if (!number) {

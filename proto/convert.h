@@ -27,7 +27,9 @@ void to_wire(const Snapshot& from, v1::Snapshot& to);
 /// Values past kMaxWireText (proto/text.h), of a wrong form or with control characters become unknown; texts for people
 /// (sources, reasons, paths) are cut and their control characters replaced. A list with one bad item is unknown as a
 /// whole. taken_at is moved into the years 1970 to 9999. A bad `remembered` is nothing remembered.
+/// The second form takes the message's texts out of it, also on an error: half the cost.
 Result<Snapshot> from_wire(const v1::Snapshot& from);
+Result<Snapshot> from_wire(v1::Snapshot&& from);
 
 void to_wire(const LastGood& from, v1::LastGood& to);
 /// Errors: Malformed or TooLarge, naming the field.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace gpuskew {
 namespace {
@@ -160,6 +161,13 @@ std::string shown_text(std::string_view text, std::size_t limit) {
   return shown;
 }
 
+std::string take_shown_text(std::string&& text) {
+  if (text.size() > kMaxWireText || has_control_character(text)) {
+    return shown_text(text);
+  }
+  return std::move(text);
+}
+
 std::string quoted_text(std::string_view text) {
   std::string quoted = "'";
   quoted += shown_text(text, kMaxQuoted);
@@ -167,7 +175,7 @@ std::string quoted_text(std::string_view text) {
   return quoted;
 }
 
-Result<std::string> checked_text(const std::string& text) {
+Result<std::string> checked_text(std::string text) {
   if (text.empty()) {
     return fail(ErrorCode::Malformed, "is empty");
   }

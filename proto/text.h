@@ -26,10 +26,13 @@ void assign_utf8(std::string& to, std::string_view from);
 /// what is longer than `limit` bytes (at least 3) is cut between characters and ends in "..." within the limit.
 std::string shown_text(std::string_view text, std::size_t limit = kMaxWireText);
 
+/// shown_text(text, kMaxWireText), without a copy where nothing has to change.
+std::string take_shown_text(std::string&& text);
+
 /// shown_text of at most kMaxQuoted bytes in single quotes, for an error message.
 std::string quoted_text(std::string_view text);
 
 /// A peer's UTF-8 text as a value. Errors: Malformed (empty, or with control characters), TooLarge (over kMaxWireText).
-Result<std::string> checked_text(const std::string& text);
+Result<std::string> checked_text(std::string text);
 
 }  // namespace gpuskew

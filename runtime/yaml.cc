@@ -31,17 +31,21 @@ struct YamlMap::Document {
 
 namespace {
 
+struct Entry {
+  YAML::Node key;
+  YAML::Node value{YAML::NodeType::Undefined};
+};
+
 /// yaml-cpp's operator[] would add the key to a map that is not const.
-YAML::Node child(const YAML::Node& map, std::string_view key) {
-  if (!map.IsDefined() || !map.IsMap()) {
-    return YAML::Node(YAML::NodeType::Undefined);
-  }
-  for (const auto& entry : map) {
-    if (entry.first.IsScalar() && entry.first.Scalar() == key) {
-      return entry.second;
+Entry entry_of(const YAML::Node& map, std::string_view key) {
+  if (map.IsDefined() && map.IsMap()) {
+    for (const auto& entry : map) {
+      if (entry.first.IsScalar() && entry.first.Scalar() == key) {
+        return Entry{entry.first, entry.second};
+      }
     }
   }
-  return YAML::Node(YAML::NodeType::Undefined);
+  return Entry{};
 }
 
 std::string shown(std::string_view text) {
@@ -87,8 +91,9 @@ bool YamlMap::has(std::string_view key) const {
 }
 
 void YamlMap::report(std::string_view key, std::string_view problem) {
-  const YAML::Node at = child(node_->yaml, key);
-  const YAML::Node& place = at.IsDefined() ? at : node_->yaml;
+  // The key's own line: the mark of a value that is not there is where the next token begins.
+  const Entry entry = entry_of(node_->yaml, key);
+  const YAML::Node& place = entry.value.IsDefined() ? entry.key : node_->yaml;
   const YAML::Mark mark = place.IsDefined() ? place.Mark() : YAML::Mark::null_mark();
   document_->report(mark, node_->prefix + std::string(key) + ": " + std::string(problem));
 }
@@ -96,7 +101,7 @@ void YamlMap::report(std::string_view key, std::string_view problem) {
 YamlMap YamlMap::map(std::string_view key) {
   node_->known.emplace(key);
   auto nested = std::make_shared<Node>();
-  nested->yaml = child(node_->yaml, key);
+  nested->yaml = entry_of(node_->yaml, key).value;
   nested->prefix = node_->prefix + std::string(key) + ".";
   if (nested->yaml.IsDefined() && !nested->yaml.IsNull() && !nested->yaml.IsMap()) {
     report(key, "expected a map of keys");
@@ -107,7 +112,7 @@ YamlMap YamlMap::map(std::string_view key) {
 
 std::optional<std::string> YamlMap::scalar(std::string_view key) {
   node_->known.emplace(key);
-  const YAML::Node value = child(node_->yaml, key);
+  const YAML::Node value = entry_of(node_->yaml, key).value;
   if (document_->error || !value.IsDefined()) {
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "aggregator/cli/render.h"
@@ -114,22 +115,23 @@ std::string finding_lines(const FindingReply& finding, Time now, const Screen& s
   return text + "  next: " + finding.next_step + "\n";
 }
 
+/// How often each code stands among the findings that are not shown, the most frequent first.
+Counts codes_left(const std::vector<FindingReply>& findings, const std::vector<std::size_t>& shown) {
+  std::map<std::string, std::uint64_t, std::less<>> by_code;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (std::find(shown.begin(), shown.end(), i) == shown.end()) {
+      ++by_code[findings[i].code];
+    }
+  }
+  Counts counts(by_code.begin(), by_code.end());
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return counts;
+}
+
 /// "and 9 more: 7 image-missing, 2 agent-silent; gpuskew findings lists them"
 std::string more_line(const std::vector<FindingReply>& findings, const std::vector<std::size_t>& shown) {
   constexpr std::size_t kCodes = 3;
-  Counts by_code;
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (std::find(shown.begin(), shown.end(), i) != shown.end()) {
-      continue;
-    }
-    const auto known =
-        std::find_if(by_code.begin(), by_code.end(), [&](const auto& one) { return one.first == findings[i].code; });
-    if (known == by_code.end()) {
-      by_code.emplace_back(findings[i].code, 1);
-    } else {
-      ++known->second;
-    }
-  }
+  const Counts by_code = codes_left(findings, shown);
   std::string line = "and " + std::to_string(findings.size() - shown.size()) + " more: ";
   for (std::size_t i = 0; i < std::min(kCodes, by_code.size()); ++i) {
     line += (i == 0 ? "" : ", ") + std::to_string(by_code[i].second) + " " + by_code[i].first;

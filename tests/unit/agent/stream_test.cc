@@ -107,9 +107,7 @@ TEST_F(StreamTest, ConnectsAnewWhenNoAcknowledgementComes) {
   options.limits.ack = 50ms;
   start(options);
   run_until([this] { return imposter_->connections() >= 3; });
-  EXPECT_TRUE(has_logged("no acknowledgement of message 1 within 50ms") ||
-              has_logged("no acknowledgement of message 1 within 0s"))
-      << log_text();
+  EXPECT_TRUE(has_logged("no acknowledgement of message 1")) << log_text();
   EXPECT_EQ(lines("info  connected"), 0u) << "a connection on which nothing was acknowledged proves nothing";
   stop();
 }
@@ -131,8 +129,8 @@ TEST_F(StreamTest, AFailureOfAnotherKindIsNews) {
   int connections = 0;
   serve([&connections](Peer peer) -> asio::awaitable<void> {
     co_await peer->receive();
-    ++connections;
-    co_await peer->refuse(connections <= 2 ? v1::Refusal::IDENTITY : v1::Refusal::VERSION, "no");
+    const v1::Refusal::Code code = ++connections <= 2 ? v1::Refusal::IDENTITY : v1::Refusal::VERSION;
+    co_await peer->refuse(code, "no");
   });
   start(options());
   run_until([this] { return lines("not connected to the aggregator") == 2; });
@@ -168,7 +166,7 @@ TEST_F(StreamTest, StopsAtOnceWhileItWaitsForTheNextTry) {
 TEST_F(StreamTest, ReconnectsByNewOptionsAtOnce) {
   serve([this](Peer peer) { return take_all(std::move(peer), snapshots_); });
   start(options());
-  run_until([this] { return snapshots_ == 1; });
+  run_until([this] { return lines("info  connected") == 1; });
   stream_->reconnect(options());
   run_until([this] { return snapshots_ == 2 && lines("info  connected") == 2; });
   EXPECT_EQ(lines("lost the connection"), 0u) << log_text();

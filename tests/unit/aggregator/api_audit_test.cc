@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api_rig.h"
+#include "tests/unit/aggregator/api_rig.h"
 
 namespace gpuskew {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api_rig.h"
+#include "tests/unit/aggregator/api_rig.h"
 
 namespace gpuskew {
 namespace {
@@ -83,7 +83,8 @@ TEST_F(ApiFleet, FindingsAreCriticalFirstThenOldestThenByNode) {
   ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0]["severity"], "critical");
   EXPECT_EQ(findings[1]["severity"], "critical");
-  EXPECT_EQ(findings[0]["node"], "gpu-1");
+  EXPECT_EQ(findings[0]["node"], "gpu-2") << "gpu-1 was still well a moment ago";
+  EXPECT_EQ(findings[1]["node"], "gpu-1");
   EXPECT_EQ(findings[2]["code"], "agent-silent");
 }
 

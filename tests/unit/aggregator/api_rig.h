@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregator/api.h"
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 

@@ -4,7 +4,7 @@
 #include <asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rig.h"
 #include "tests/support/certificates.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

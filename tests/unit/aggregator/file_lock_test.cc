@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

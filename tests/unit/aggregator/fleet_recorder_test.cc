@@ -4,12 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::minutes;
 
 TEST(FleetRecorder, LogsAFindingWhenItOpensAndWhenItIsResolved) {
@@ -43,65 +42,6 @@ TEST(FleetRecorder, SilenceIsRecordedByTimeAlone) {
   rig.writer.flush(kNow + minutes(5));
   EXPECT_EQ(rig.captured.count("finding opened code=agent-silent"), 1u);
   EXPECT_EQ(rig.store.history("gpu-1", 1).value().size(), 1u);
-}
-
-TEST(RestoreFleet, ProvesAKernelBumpAcrossARestart) {
-  Rig before;
-  before.report(healthy_snapshot("gpu-1"));
-  Rig after;
-  const Result<std::size_t> restored = restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow);
-  ASSERT_TRUE(restored);
-  EXPECT_EQ(*restored, 1u);
-  after.recorder.tick(kNow);
-  EXPECT_EQ(after.fleet.find("gpu-1")->verdict.state, NodeState::Ok);
-  after.report(bumped_snapshot("gpu-1"), kNow + minutes(1));
-  const Verdict& verdict = after.fleet.find("gpu-1")->verdict;
-  ASSERT_EQ(verdict.findings.size(), 1u);
-  EXPECT_EQ(verdict.findings[0].code, FindingCode::GpuGoneAfterKernelBump);
-}
-
-TEST(RestoreFleet, AnOpenFindingKeepsItsTimeAndIsNotOpenedAgain) {
-  Rig before;
-  before.report(healthy_snapshot("gpu-1"));
-  before.report(bumped_snapshot("gpu-1"), kNow + minutes(1));
-  const Time since = before.fleet.find("gpu-1")->verdict.findings.at(0).since;
-  Rig after;
-  ASSERT_TRUE(restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow + hours(1)));
-  after.recorder.tick(kNow + hours(1));
-  EXPECT_EQ(after.fleet.find("gpu-1")->verdict.findings.at(0).since, since);
-  EXPECT_EQ(after.captured.count("finding opened"), 0u);
-}
-
-TEST(RestoreFleet, ForgetsNodesSilentForLongerThanTheRetention) {
-  Rig before;
-  before.report(healthy_snapshot("old"), kNow - hours(1000));
-  before.report(healthy_snapshot("new"), kNow);
-  Rig after;
-  EXPECT_EQ(restore_fleet(before.store, after.fleet, after.captured.log(), kNow - hours(100), kNow).value(), 1u);
-  EXPECT_EQ(after.fleet.find("old"), nullptr);
-  EXPECT_EQ(after.captured.count("nodes forgotten"), 1u);
-}
-
-TEST(RestoreFleet, AReportThatDoesNotReadIsLoggedAndItsNodeStays) {
-  Rig before;
-  ASSERT_TRUE(before.recorder.report(healthy_snapshot("gpu-1"), "\xff not a snapshot", kNow));
-  before.writer.flush(kNow);
-  Rig after;
-  EXPECT_EQ(restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow).value(), 1u);
-  EXPECT_TRUE(after.fleet.find("gpu-1")->snapshot.kernel.is_unknown());
-  EXPECT_TRUE(after.fleet.find("gpu-1")->history.last_good);
-  EXPECT_EQ(after.captured.count("stored report does not read"), 1u);
-}
-
-TEST(RestoreFleet, FiveThousandNodesComeBack) {
-  Rig before;
-  for (int i = 0; i < 5000; ++i) {
-    const Snapshot snapshot = healthy_snapshot("gpu-" + std::to_string(i));
-    ASSERT_TRUE(before.recorder.report(snapshot, snapshot_wire(snapshot), kNow));
-  }
-  before.writer.flush(kNow);
-  Rig after;
-  EXPECT_EQ(restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow).value(), 5000u);
 }
 
 }  // namespace

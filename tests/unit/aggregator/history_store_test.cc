@@ -6,7 +6,7 @@
 
 #include "aggregator/history_schema.h"
 #include "core/finding.h"
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rig.h"
 #include "runtime/systemd.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

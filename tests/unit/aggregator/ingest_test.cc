@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
-#include "rig.h"
 #include "runtime/listener.h"
 #include "tests/support/certificates.h"
-#include "tls_agent.h"
+#include "tests/unit/aggregator/rig.h"
+#include "tests/unit/aggregator/tls_agent.h"
 
 namespace gpuskew {
 namespace {
@@ -180,7 +180,7 @@ TEST_F(IngestTest, AnAnnouncementOfOneGibibyteCostsNothing) {
     EXPECT_EQ(agent.receive()->refusal().code(), v1::Refusal::PROTOCOL);
     EXPECT_FALSE(agent.receive());
   });
-  expect_refused("protocol", {"node=gpu-1"});
+  expect_refused("protocol", {"a frame of 1073741824 bytes"});
 }
 
 TEST_F(IngestTest, RefusesGarbageInAFrame) {

@@ -1,4 +1,4 @@
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "gpuskew/v1/agent.pb.h"
-#include "rig.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

@@ -1,4 +1,4 @@
-#include "tls_agent.h"
+#include "tests/unit/aggregator/tls_agent.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -6,10 +6,8 @@
 
 #include "nodes.h"
 
-namespace gpuskew {
+namespace gpuskew::testing {
 namespace {
-
-using namespace testing;  // NOLINT(google-build-using-namespace): the vocabulary of these tests
 
 std::vector<std::string> told(const std::vector<Transition>& transitions) {
   std::vector<std::string> lines;
@@ -163,4 +161,4 @@ TEST(Fleet, SaysUnknownInTheHistoryWhenAFactCouldNotBeRead) {
 }
 
 }  // namespace
-}  // namespace gpuskew
+}  // namespace gpuskew::testing

@@ -6,10 +6,8 @@
 
 #include "nodes.h"
 
-namespace gpuskew {
+namespace gpuskew::testing {
 namespace {
-
-using namespace testing;  // NOLINT(google-build-using-namespace): the vocabulary of these tests
 
 Verdict judge_at(const Snapshot& snapshot, const NodeHistory& history, Time now, const Matrix* matrix = nullptr) {
   return judge(snapshot, history, JudgePolicy{}, matrix, now, now);
@@ -278,4 +276,4 @@ TEST(WantedDriver, IsTheLastGoodOneWhenTheDriverIsGone) {
 }
 
 }  // namespace
-}  // namespace gpuskew
+}  // namespace gpuskew::testing

@@ -1,12 +1,12 @@
-#include "aggregator/agent_conversation.h"
+#include "aggregator/stream_conversation.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpuskew/v1/agent.pb.h"
-#include "rig.h"
 #include "runtime/frame.h"
+#include "tests/unit/aggregator/rig.h"
 
 namespace gpuskew {
 namespace {

@@ -1,4 +1,4 @@
-#include "aggregator/agent_conversation.h"
+#include "aggregator/stream_conversation.h"
 
 #include <algorithm>
 #include <utility>
