@@ -15,7 +15,7 @@ Result<Snapshot> decode_snapshot(std::string_view wire, v1::Snapshot& message) {
   if (!message.ParseFromArray(wire.data(), static_cast<int>(wire.size()))) {
     return fail(ErrorCode::Malformed, "not a Snapshot message");
   }
-  return from_wire(message);
+  return from_wire(std::move(message));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "aggregator/stream_conversation.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <google/protobuf/arena.h>
 
 #include "aggregator/snapshot_outline.h"
 #include "core/label.h"
@@ -56,8 +58,21 @@ std::string identity_error(const std::vector<std::string>& names, std::string_vi
 
 }  // namespace
 
+// In a oneof, and in proto3's sub-messages, Clear() frees: an object parsed into again keeps nothing. An arena does:
+// its first block serves every message of the usual size.
 struct ConversationScratch::Messages {
-  v1::AgentMessage in;
+  static constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
+
+  /// A fresh message; those before it are gone.
+  v1::AgentMessage& fresh() {
+    arena.Reset();
+    in = google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena);
+    return *in;
+  }
+
+  std::array<char, kBlockBytes> block{};
+  google::protobuf::Arena arena{block.data(), block.size()};
+  v1::AgentMessage* in = nullptr;
   v1::AggregatorMessage out;
   std::string bytes;
   std::string facts;
@@ -114,7 +129,7 @@ AgentConversation::Outcome AgentConversation::take_repeated(std::uint64_t sequen
 
 AgentConversation::Outcome AgentConversation::take_parsed(std::string_view frame, std::optional<std::string_view> wire,
                                                           Time now, std::string& out) {
-  v1::AgentMessage& message = scratch_.messages_->in;
+  v1::AgentMessage& message = scratch_.messages_->fresh();
   if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
     return Refused{RefusedReason::Protocol, fmt::format("a message of {} bytes does not parse", frame.size()), ""};
   }
@@ -137,7 +152,7 @@ AgentConversation::Outcome AgentConversation::take_parsed(std::string_view frame
 }
 
 AgentConversation::Outcome AgentConversation::take_hello(std::string& out) {
-  const v1::Hello& hello = scratch_.messages_->in.hello();
+  const v1::Hello& hello = scratch_.messages_->in->hello();
   if (!node_.empty()) {
     return Refused{RefusedReason::Protocol, "a second Hello on one connection", ""};
   }
@@ -165,7 +180,7 @@ AgentConversation::Outcome AgentConversation::take_hello(std::string& out) {
 
 AgentConversation::Outcome AgentConversation::take_snapshot(std::optional<std::string_view> wire, Time now,
                                                             std::string& out) {
-  const v1::Snapshot& message = scratch_.messages_->in.snapshot();
+  v1::Snapshot& message = *scratch_.messages_->in->mutable_snapshot();
   if (message.node() != node_) {
     std::string shown = shown_text(message.node(), kMaxQuoted);
     std::string why = names_node(certificate_names_, message.node())
@@ -176,13 +191,13 @@ AgentConversation::Outcome AgentConversation::take_snapshot(std::optional<std::s
   if (Outcome refused = take_sequence(message.sequence())) {
     return refused;
   }
-  Result<Snapshot> snapshot = from_wire(message);
-  if (!snapshot) {
-    return Refused{RefusedReason::Protocol, "snapshot: " + snapshot.error().what, ""};
-  }
   std::string unusual;
   if (!wire) {
     message.SerializeToString(&unusual);
+  }
+  Result<Snapshot> snapshot = from_wire(std::move(message));
+  if (!snapshot) {
+    return Refused{RefusedReason::Protocol, "snapshot: " + snapshot.error().what, ""};
   }
   Result<void> taken = recorder_.report(std::move(*snapshot), wire.value_or(unusual), now);
   if (!taken) {
@@ -202,7 +217,7 @@ AgentConversation::Outcome AgentConversation::take_heartbeat(Time now, std::stri
   if (recorder_.fleet().find(node_) == nullptr) {
     return Refused{RefusedReason::Protocol, "a heartbeat before the first snapshot of this node", ""};
   }
-  if (Outcome refused = take_sequence(scratch_.messages_->in.heartbeat().sequence())) {
+  if (Outcome refused = take_sequence(scratch_.messages_->in->heartbeat().sequence())) {
     return refused;
   }
   ++counts_.heartbeats;

@@ -87,7 +87,7 @@ Result<YamlMap> YamlMap::parse(std::string file, std::string_view text) {
 }
 
 bool YamlMap::has(std::string_view key) const {
-  return child(node_->yaml, key).IsDefined();
+  return entry_of(node_->yaml, key).value.IsDefined();
 }
 
 void YamlMap::report(std::string_view key, std::string_view problem) {

@@ -152,14 +152,33 @@ Result<std::vector<std::string>> headers_for(const ServerOptions& options, const
   return headers;
 }
 
+/// Whether brackets nest deeper than any reply of the API, in one pass: the parser's own callback for it makes parsing
+/// twice as slow.
+bool nests_too_deep(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      i += c == '\\' ? 1 : 0;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > ApiClient::kMaxReplyDepth) {
+        return true;
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 Result<ordered_json> parse_json(const std::string& text, const std::string& url) {
-  bool too_deep = false;
-  const auto within_depth = [&too_deep](int depth, ordered_json::parse_event_t, ordered_json&) {
-    too_deep = too_deep || depth > ApiClient::kMaxReplyDepth;
-    return !too_deep;
-  };
-  ordered_json value = ordered_json::parse(text, within_depth, false);
-  if (too_deep || value.is_discarded()) {
+  ordered_json value =
+      nests_too_deep(text) ? ordered_json(ordered_json::value_t::discarded) : ordered_json::parse(text, nullptr, false);
+  if (value.is_discarded()) {
     return fail(ErrorCode::Malformed, url + " answered with something that is not JSON; is it a gpuskew-aggregator?");
   }
   return value;

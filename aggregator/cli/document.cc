@@ -25,7 +25,7 @@ std::string escape_for_terminal(std::string_view json) {
   for (std::size_t at = 0; at < json.size();) {
     const CodePoint point = code_point_at(json, at);
     if (point.value >= 0x7f && acts_on_terminal(point.value)) {
-      std::array<char, 8> escape{};
+      std::array<char, 16> escape{};
       std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(point.value));
       out += escape.data();
     } else {

@@ -100,7 +100,8 @@ std::string finding_block(const FindingReply& finding, const Screen& screen) {
     text += label("therefore", screen) + joined(finding.consequences, "; ") + "\n";
   }
   if (!finding.next_step.empty()) {
-    text += "\n" + paint("next step:", Style::Bold, screen) + "\n" + finding.next_step + "\n";
+    text += "\n";
+    text += paint("next step:", Style::Bold, screen) + "\n" + finding.next_step + "\n";
   }
   return text;
 }
@@ -183,7 +184,8 @@ std::string facts_block(const NodeReply& node, const ImageAnswer& image, Time no
       {"agent", agent},
   }};
   constexpr std::size_t kLabelWidth = 14;
-  std::string text = "\n" + paint("facts:", Style::Bold, screen) + "\n";
+  std::string text = "\n";
+  text += paint("facts:", Style::Bold, screen) + "\n";
   for (const auto& [name, value] : lines) {
     text += "  " + std::string(name) + std::string(kLabelWidth - name.size(), ' ') + value + "\n";
   }
@@ -210,7 +212,8 @@ std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time
   }
   for (std::size_t i = 0; i < node.findings.size(); ++i) {
     const FindingReply& finding = node.findings[i];
-    text += (i == 0 ? "" : "\n") + finding_title(finding, screen);
+    text += i == 0 ? "" : "\n";
+    text += finding_title(finding, screen);
     text += label("since", screen) + time_text(finding.since, now) + "\n";
     if (i == 0) {
       text += changes;

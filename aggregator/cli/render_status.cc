@@ -140,7 +140,8 @@ std::string more_line(const std::vector<FindingReply>& findings, const std::vect
 }
 
 std::string unknown_lines(const std::vector<NodeRow>& unknown, Time now, const Screen& screen) {
-  std::string text = "\n" + paint("unknown nodes:", Style::Unknown, screen) + "\n";
+  std::string text = "\n";
+  text += paint("unknown nodes:", Style::Unknown, screen) + "\n";
   for (std::size_t i = 0; i < std::min(kShownUnknown, unknown.size()); ++i) {
     const NodeRow& node = unknown[i];
     text += prose_line(node.name + ": " + node.why + "; last heard " +

@@ -86,6 +86,11 @@ class Utf8Locale {
   locale_t before_ = nullptr;
 };
 
+/// Nearly all text of a fleet is: it needs no decoding.
+bool is_printable_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 std::size_t width_of(const CodePoint& point) {
   if (!point.valid) {
     return 1;
@@ -120,6 +125,9 @@ bool acts_on_terminal(char32_t value) {
 }
 
 std::string printable(std::string_view text) {
+  if (is_printable_ascii(text)) {
+    return std::string(text);
+  }
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -137,6 +145,9 @@ std::string printable(std::string_view text) {
 }
 
 std::size_t display_width(std::string_view text) {
+  if (is_printable_ascii(text)) {
+    return text.size();
+  }
   const Utf8Locale utf8;
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {

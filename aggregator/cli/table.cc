@@ -106,12 +106,14 @@ std::string Table::to_text(const Screen& screen) const {
 std::string Table::to_csv() const {
   std::string out;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    out += (i == 0 ? "" : ",") + csv_field(csv_name(columns_[i].header));
+    out += i == 0 ? "" : ",";
+    out += csv_field(csv_name(columns_[i].header));
   }
   out += '\n';
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += (i == 0 ? "" : ",") + csv_field(row[i].text);
+      out += i == 0 ? "" : ",";
+      out += csv_field(row[i].text);
     }
     out += '\n';
   }

@@ -17,14 +17,14 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "aggregator/agent_conversation.h"
+#include "aggregator/stream_conversation.h"
 #include "aggregator/fleet_recorder.h"
 #include "aggregator/history_store.h"
 #include "aggregator/history_writer.h"
-#include "bench_node.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "runtime/log.h"
+#include "tests/bench/bench_node.h"
 
 namespace gpuskew {
 namespace {
@@ -158,11 +158,6 @@ void protobuf_parse_alone(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(sent));
   state.counters["bytes"] = static_cast<double>(frames.front().size());
-}
-
-Snapshot read_again(Snapshot snapshot) {
-  snapshot.architecture = Fact<std::string>::known("x86_64", "/proc/sys/kernel/arch, read again");
-  return snapshot;
 }
 
 void unchanged(benchmark::State& state) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -11,39 +10,38 @@
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "proto/json.h"
+#include "tests/fuzz/require.h"
 
+namespace gpuskew {
 namespace {
 
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
+using fuzz::require;
 
-void check_snapshot(const gpuskew::v1::Snapshot& received) {
-  const gpuskew::Result<gpuskew::Snapshot> taken = gpuskew::from_wire(received);
+void check_snapshot(const v1::Snapshot& received) {
+  const Result<Snapshot> taken = from_wire(received);
   if (!taken) {
     return;
   }
-  gpuskew::v1::Snapshot wire;
-  gpuskew::to_wire(*taken, wire);
-  gpuskew::v1::Snapshot parsed;
+  v1::Snapshot wire;
+  to_wire(*taken, wire);
+  v1::Snapshot parsed;
   require(parsed.ParseFromString(wire.SerializeAsString()));
-  const gpuskew::Result<gpuskew::Snapshot> again = gpuskew::from_wire(parsed);
+  const Result<Snapshot> again = from_wire(parsed);
   require(again.has_value() && again->same_facts(*taken) && again->taken_at == taken->taken_at);
-  require(!gpuskew::dump(gpuskew::to_json(*taken), false).empty());
+  require(!dump(to_json(*taken), false).empty());
 }
 
 void check_last_good(std::string_view bytes) {
-  const gpuskew::Result<gpuskew::LastGood> taken = gpuskew::decode_last_good(bytes);
+  const Result<LastGood> taken = decode_last_good(bytes);
   if (!taken) {
     return;
   }
-  const gpuskew::Result<gpuskew::LastGood> again = gpuskew::decode_last_good(gpuskew::encode(*taken));
+  const Result<LastGood> again = decode_last_good(encode(*taken));
   require(again.has_value() && *again == *taken);
 }
 
 }  // namespace
+}  // namespace gpuskew
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kMaxInput = std::size_t{1} << 20;  // the longest frame
@@ -52,9 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   gpuskew::v1::AgentMessage message;
   if (message.ParseFromArray(data, static_cast<int>(size))) {
-    check_snapshot(message.snapshot());
+    gpuskew::check_snapshot(message.snapshot());
   }
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
-  check_last_good(std::string_view(reinterpret_cast<const char*>(data), size));
+  gpuskew::check_last_good(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "sample.h"
+#include "tests/unit/proto/sample.h"
 
 namespace gpuskew {
 namespace {

@@ -1,4 +1,4 @@
-#include "sample.h"
+#include "tests/unit/proto/sample.h"
 
 #include <string>
 #include <vector>

@@ -8,7 +8,7 @@
 
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
-#include "sample.h"
+#include "tests/unit/proto/sample.h"
 
 namespace gpuskew {
 namespace {

@@ -167,7 +167,7 @@ TEST_F(TlsStreamTest, SurvivesAPeerThatIsGoneWhenItWrites) {
   EXPECT_FALSE(written);
 }
 
-TEST_F(TlsStreamTest, HoldsLessThan40KiBForAnIdleConnection) {
+TEST_F(TlsStreamTest, GivesItsRecordBuffersBackBetweenMessages) {
   shake_hands();
   // SSL_MODE_RELEASE_BUFFERS gives the 16 KiB record buffers back between messages.
   EXPECT_NE(SSL_get_mode(server_->native()) & SSL_MODE_RELEASE_BUFFERS, 0);
