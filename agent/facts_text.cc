@@ -20,7 +20,7 @@ struct Line {
 std::string hex(unsigned value, int width) {
   std::array<char, 16> digits{};
   const int length = std::snprintf(digits.data(), digits.size(), "%0*x", width, value);
-  return std::string(digits.data(), static_cast<std::size_t>(length));
+  return {digits.data(), static_cast<std::size_t>(length)};
 }
 
 // UTF-8 passes; the C1 controls among it are two bytes, 0xc2 and 0x80 to 0x9f.

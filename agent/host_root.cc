@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@ namespace gpuskew {
 namespace {
 
 constexpr std::size_t kReadBlock = 16u << 10;
+constexpr std::size_t kMaxLinkText = 4096;  // the kernel's PATH_MAX
 constexpr std::size_t kListBlock = 32u << 10;
 // Under RESOLVE_IN_ROOT the kernel answers EAGAIN when a rename or mount raced with a "..".
 constexpr int kMaxRaceRetries = 8;
@@ -220,7 +220,7 @@ Result<std::string> HostRoot::read_link(std::string_view path) const {
   if (status->kind != FileKind::Link) {
     return fail(ErrorCode::Malformed, "reading link " + link->name() + ": not a link");
   }
-  std::array<char, PATH_MAX> target;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by readlinkat
+  std::array<char, kMaxLinkText> target;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by readlinkat
   const ssize_t length = ::readlinkat(link->descriptor(), "", target.data(), target.size());
   if (length < 0) {
     return host_file_error("reading link", link->name(), errno);

@@ -1,7 +1,5 @@
 // gpuskew-agent: the only place that knows every part. Flags -> configuration -> objects -> run.
 
-#include <malloc.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +16,7 @@
 #include "agent/facts_text.h"
 #include "agent/host_root.h"
 #include "agent/report.h"
+#include "agent/resident_memory.h"
 #include "agent/stream.h"
 #include "agent/take_snapshot.h"
 #include "agent/wake.h"
@@ -135,7 +134,7 @@ class Agent {
         config_(config),
         run_(io_, log, manager),
         wake_(io_, root, config.poll),
-        stream_(io_, log, stream_options(config), [this] { tell_status(); }),
+        stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
         reporter_(root, log, node, StateFile(config.state_directory), wall_clock(),
                   [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }) {}
 
@@ -147,8 +146,7 @@ class Agent {
     run_.add("stream", stream_.run(), [this] { stream_.stop(); });
     run_.on_reload([this] { reload(); });
     warn_unless(manager_.ready(status()));
-    // Start-up parsed flags, YAML and files; none of it is needed again.
-    ::malloc_trim(0);
+    release_unused_memory();
     return ended(run_.until_stopped());
   }
 
@@ -192,6 +190,12 @@ class Agent {
     wake_.request();
     stream_.reconnect(stream_options(config_));
     log_.info("configuration reloaded, connecting anew");
+  }
+
+  void stream_changed() const {
+    tell_status();
+    // A connection that stands, or one that will not for a while: what making it took is not needed now.
+    release_unused_memory();
   }
 
   std::string status() const { return stream_.state() + "; " + driver_summary(*reporter_.latest()); }
@@ -255,8 +259,7 @@ ExitStatus run_command(const CommandLine& line) {
 }
 
 int main_of(int argc, const char* const* argv) {
-  // One thread allocates: further arenas (a name look-up has a thread of its own) would only cost memory.
-  ::mallopt(M_ARENA_MAX, 1);
+  limit_heaps();
   const auto parsed = parse_command_line(argc, argv);
   if (const auto* end = std::get_if<CommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);

@@ -313,7 +313,8 @@ std::string Wake::sources() const {
     text += state.inotify_problem.empty() ? "" : " (" + state.inotify_problem + ")";
   }
   text += "; kernel events: " + (state.uevents.is_open() ? "yes" : state.uevents_problem);
-  return text + "; poll every " + to_short_text(state.poll);
+  const bool has_seconds = state.poll >= std::chrono::seconds(1);
+  return text + "; poll every " + (has_seconds ? to_short_text(state.poll) : std::to_string(state.poll.count()) + "ms");
 }
 
 }  // namespace gpuskew

@@ -66,16 +66,76 @@ Result<std::optional<std::string>> token_of(const ApiConfig& api) {
   return std::optional<std::string>(std::move(*token));
 }
 
-// Data flows: agents -> Ingest -> FleetRecorder -> Fleet and HistoryWriter -> HistoryStore; the API reads Fleet and
-// HistoryStore; Housekeeping ticks the recorder.
+// What stands before anybody connects and goes after everybody left. Data flows: agents -> Ingest -> FleetRecorder ->
+// Fleet and HistoryWriter -> HistoryStore; the API reads Fleet and HistoryStore; Housekeeping ticks the recorder.
+struct Parts {
+  Parts(const Config& config, HistoryStore opened, std::optional<std::string> token, const ServiceManager& manager,
+        const Log& log)
+      : store(std::move(opened)),
+        fleet(config.judge),
+        writer(store, log),
+        recorder(fleet, writer, log),
+        matrix(config.matrix_file),
+        auth(std::move(token)),
+        housekeeping(recorder, store, writer, matrix, manager, log, config.history.retention) {}
+
+  HistoryStore store;
+  Fleet fleet;
+  HistoryWriter writer;
+  FleetRecorder recorder;
+  MatrixFile matrix;
+  ApiAuth auth;
+  Housekeeping housekeeping;
+};
+
+// The fleet as it was stored, judged by the rules as they are now.
+Result<void> restore(Parts& parts, const Config& config, const Log& log, Time now) {
+  Result<std::size_t> restored = restore_fleet(parts.store, parts.fleet, log, now - config.history.retention, now);
+  if (!restored) {
+    return fail(fmt::format("history database {}", config.history.path.string()), restored.error());
+  }
+  log.info("history restored", {{"nodes", *restored}, {"database", config.history.path.string()}});
+  parts.matrix.reload();
+  parts.housekeeping.use_matrix(now);
+  parts.housekeeping.pulse(now);
+  return {};
+}
+
+Result<std::unique_ptr<Listener>> listen_for_agents(asio::io_context& io, const Log& log, const AgentsConfig& config,
+                                                    Ingest& ingest) {
+  ListenerOptions options;
+  options.name = "agents";
+  options.endpoint = parse_listen_address(config.listen).value();
+  options.max_connections = config.max_connections;
+  auto listener = Listener::open(io, log, options,
+                                 [&ingest](asio::ip::tcp::socket socket) { return ingest.serve(std::move(socket)); });
+  if (listener) {
+    log.info("listening for agents", {{"address", to_string((*listener)->endpoint())}});
+  }
+  return listener;
+}
+
+Result<std::unique_ptr<HttpServer>> listen_for_requests(asio::io_context& io, const Log& log, const ApiConfig& config,
+                                                        const ApiSources& sources) {
+  HttpServerOptions options;
+  options.endpoint = parse_listen_address(config.listen).value();
+  options.tls = config.tls;
+  auto server = HttpServer::start(
+      io, log, options, [&sources](const HttpRequest& request) { return answer(request, sources, wall_clock_now()); });
+  if (server) {
+    log.info("listening for API requests",
+             {{"address", to_string((*server)->endpoint())}, {"tls", config.tls.has_value()}});
+  }
+  return server;
+}
+
 Result<void> serve(const CommandLine& line, const Config& config, Log& log, const ServiceManager& manager) {
   const Time started = wall_clock_now();
   asio::io_context io(1);
   Run run(io, log, manager);
-
-  Result<TlsContext> agents_tls = TlsContext::server(config.agents.tls);
-  if (!agents_tls) {
-    return fail("agents", agents_tls.error());
+  Result<TlsContext> tls = TlsContext::server(config.agents.tls);
+  if (!tls) {
+    return fail("agents", tls.error());
   }
   Result<std::optional<std::string>> token = token_of(config.api);
   if (!token) {
@@ -85,61 +145,37 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   if (!store) {
     return tl::unexpected(store.error());
   }
-
-  Fleet fleet(config.judge);
-  HistoryWriter writer(*store, log);
-  FleetRecorder recorder(fleet, writer, log);
-  MatrixFile matrix(config.matrix_file);
-  ApiAuth auth(std::move(*token));
-  Housekeeping housekeeping(recorder, *store, writer, matrix, manager, log, config.history.retention);
-  matrix.reload();
-  Result<std::size_t> restored = restore_fleet(*store, fleet, log, started - config.history.retention, started);
-  if (!restored) {
-    return fail(fmt::format("history database {}", config.history.path.string()), restored.error());
+  Parts parts(config, std::move(*store), std::move(*token), manager, log);
+  if (Result<void> restored = restore(parts, config, log, started); !restored) {
+    return restored;
   }
-  log.info("history restored", {{"nodes", *restored}, {"database", config.history.path.string()}});
-  housekeeping.use_matrix(started);
-  housekeeping.pulse(started);
-
-  CommitTurn commits(io, writer);
-  Ingest ingest(log, *agents_tls, recorder, commits);
-  ListenerOptions agents;
-  agents.name = "agents";
-  agents.endpoint = parse_listen_address(config.agents.listen).value();
-  agents.max_connections = config.agents.max_connections;
-  Result<std::unique_ptr<Listener>> listener = Listener::open(
-      io, log, agents, [&ingest](asio::ip::tcp::socket socket) { return ingest.serve(std::move(socket)); });
+  CommitTurn commits(io, parts.writer);
+  Ingest ingest(log, *tls, parts.recorder, commits);
+  Result<std::unique_ptr<Listener>> listener = listen_for_agents(io, log, config.agents, ingest);
   if (!listener) {
     return fail("agents.listen", listener.error());
   }
-
-  const ApiSources sources{fleet, *store, writer, matrix, ingest.counts(), auth, config.file, [&listener, started] {
-                             return ProcessFigures{resident_bytes(), started, (*listener)->counts().refused};
-                           }};
-  HttpServerOptions api;
-  api.endpoint = parse_listen_address(config.api.listen).value();
-  api.tls = config.api.tls;
-  Result<std::unique_ptr<HttpServer>> server = HttpServer::start(
-      io, log, api, [&sources](const HttpRequest& request) { return answer(request, sources, wall_clock_now()); });
+  const auto figures = [&listener, started] {
+    return ProcessFigures{resident_bytes(), started, (*listener)->counts().refused};
+  };
+  const ApiSources sources{parts.fleet,     parts.store, parts.writer, parts.matrix,
+                           ingest.counts(), parts.auth,  config.file,  figures};
+  Result<std::unique_ptr<HttpServer>> server = listen_for_requests(io, log, config.api, sources);
   if (!server) {
     return fail("api.listen", server.error());
   }
-  log.info("listening for agents", {{"address", to_string((*listener)->endpoint())}});
-  log.info("listening for API requests",
-           {{"address", to_string((*server)->endpoint())}, {"tls", config.api.tls.has_value()}});
-
-  Reload reload(line, config, log, *agents_tls, **server, auth, recorder, matrix, housekeeping);
+  Reload reload(line, config, log, *tls, **server, parts.auth, parts.recorder, parts.matrix, parts.housekeeping);
   run.on_reload([&reload] { reload.now(wall_clock_now()); });
   run.add("agents", (*listener)->run(), [&listener] { (*listener)->stop(); });
   run.add("API", (*server)->run(), [&server] { (*server)->stop(); });
-  run.add("housekeeping", housekeeping.run());
-  if (Result<void> told = manager.ready(housekeeping.status_line()); !told) {
+  run.add("housekeeping", parts.housekeeping.run());
+  if (Result<void> told = manager.ready(parts.housekeeping.status_line()); !told) {
     log.warning("systemd does not know that we are ready", {{"reason", told.error().what}});
   }
   Result<void> ended = run.until_stopped();
-  writer.flush_all(fleet, wall_clock_now());
-  if (ended && writer.health().error) {
-    return fail(ErrorCode::Internal, "the last history could not be written: " + *writer.health().error);
+  parts.writer.flush_all(parts.fleet, wall_clock_now());
+  if (ended && parts.writer.health().error) {
+    return fail(ErrorCode::Internal, "the last history could not be written: " + *parts.writer.health().error);
   }
   return ended;
 }

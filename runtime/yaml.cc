@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <sstream>
 #include <vector>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace gpuskew {
@@ -30,6 +32,36 @@ struct YamlMap::Document {
 };
 
 namespace {
+
+/// Notes where the document's content begins.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+  const YAML::Mark& mark() const { return mark_; }
+
+ private:
+  YAML::Mark mark_;
+};
+
+/// Where a second document begins. Not by YAML::LoadAll: yaml-cpp 0.7 never ends on ", x", which it does not consume.
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart first;
+  DocumentStart second;
+  if (parser.HandleNextDocument(first) && parser.HandleNextDocument(second)) {
+    return second.mark();
+  }
+  return std::nullopt;
+}
 
 struct Entry {
   YAML::Node key;
@@ -66,12 +98,10 @@ Result<YamlMap> YamlMap::parse(std::string file, std::string_view text) {
   document->file = std::move(file);
   auto root = std::make_shared<Node>();
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (!documents.empty()) {
-      root->yaml = documents.front();
-    }
-    if (documents.size() > 1) {
-      document->report(documents[1].Mark(), "a second document begins; only one is read");
+    const std::string copy(text);
+    root->yaml = YAML::Load(copy);
+    if (const auto second = second_document(copy)) {
+      document->report(*second, "a second document begins; only one is read");
     }
   } catch (const YAML::Exception& error) {
     document->report(error.mark, error.msg);

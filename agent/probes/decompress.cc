@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace gpuskew {
@@ -107,6 +108,20 @@ Result<void> gunzip(Input input, Output output) {
   }
 }
 
+// nullopt: go on.
+std::optional<Error> xz_error(lzma_ret state, lzma_action action) {
+  switch (state) {
+    case LZMA_OK:
+      return std::nullopt;
+    case LZMA_BUF_ERROR:
+      return action == LZMA_FINISH ? std::optional(cut_off().value()) : std::nullopt;
+    case LZMA_MEMLIMIT_ERROR:
+      return Error{ErrorCode::TooLarge, "an xz dictionary of more than " + std::to_string(kXzMemory) + " bytes"};
+    default:
+      return Error{ErrorCode::Malformed, "broken xz data"};
+  }
+}
+
 Result<void> unxz(Input input, Output output) {
   lzma_stream stream = LZMA_STREAM_INIT;
   if (lzma_stream_decoder(&stream, kXzMemory, LZMA_CONCATENATED) != LZMA_OK) {
@@ -132,14 +147,8 @@ Result<void> unxz(Input input, Output output) {
       if (state == LZMA_STREAM_END) {
         return {};
       }
-      if (state == LZMA_MEMLIMIT_ERROR) {
-        return fail(ErrorCode::TooLarge, "an xz dictionary of more than " + std::to_string(kXzMemory) + " bytes");
-      }
-      if (state == LZMA_BUF_ERROR && action == LZMA_FINISH) {
-        return cut_off();
-      }
-      if (state != LZMA_OK && state != LZMA_BUF_ERROR) {
-        return fail(ErrorCode::Malformed, "broken xz data");
+      if (auto error = xz_error(state, action)) {
+        return tl::unexpected(std::move(*error));
       }
     } while (stream.avail_in > 0 || stream.avail_out == 0 || action == LZMA_FINISH);
   }

@@ -153,7 +153,7 @@ class LibrarySearch {
     if (list.ends_with(directory)) {
       return;
     }
-    list += (list.empty() ? "" : ", ") + directory;
+    list.append(list.empty() ? "" : ", ").append(directory);
   }
 
   DriverRoot kind_ = DriverRoot::Host;

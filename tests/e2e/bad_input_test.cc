@@ -53,11 +53,11 @@ TEST_F(BadInput, CheckConfigTakesAGoodAgentConfiguration) {
 }
 
 TEST_F(BadInput, AggregatorNamesLineAndKeyOfAnUnknownKey) {
-  expect_refusal(check_aggregator("judge:\n  boot_grce: 5m\n"), {"aggregator.yaml:10", "boot_grce"});
+  expect_refusal(check_aggregator("judge:\n  boot_grce: 5m\n"), {"aggregator.yaml:11", "boot_grce"});
 }
 
 TEST_F(BadInput, AggregatorNamesAValueOfTheWrongType) {
-  expect_refusal(check_aggregator("judge:\n  boot_grace: soon\n"), {"aggregator.yaml:10", "boot_grace", "soon"});
+  expect_refusal(check_aggregator("judge:\n  boot_grace: soon\n"), {"aggregator.yaml:11", "boot_grace", "soon"});
 }
 
 TEST_F(BadInput, AggregatorNamesAMatrixThatIsNotThere) {
@@ -81,7 +81,8 @@ TEST_F(BadInput, AggregatorRefusesPlainHttpForEverybody) {
   std::string open = good;
   open.replace(open.find("listen: 127.0.0.1:0", open.find("api:")), 19, "listen: 0.0.0.0:7480");
   write_file(file, open);
-  expect_refusal(run({program("gpuskew-aggregator"), "--config", file, "--check-config"}), {"open.yaml", "api"});
+  expect_refusal(run({program("gpuskew-aggregator"), "--config", file, "--check-config"}),
+                 {"api.listen", "0.0.0.0:7480"});
 }
 
 TEST_F(BadInput, AgentNamesLineAndKeyOfAnUnknownKey) {

@@ -177,7 +177,8 @@ TEST_F(GoneAfterBump, IsInTheHistoryWithItsEnd) {
   const Outcome history = stack_.gpuskew({"history", std::string(Stack::kNode), "-o", "json"});
   ASSERT_EQ(history.code, 0) << history.err;
   std::string kinds;
-  for (const nlohmann::json& transition : nlohmann::json::parse(history.out).at("transitions")) {
+  const nlohmann::json answer = nlohmann::json::parse(history.out);
+  for (const nlohmann::json& transition : answer.at("transitions")) {
     kinds += transition.at("kind").get<std::string>() + " ";
   }
   for (const auto* kind : {"finding-opened", "finding-resolved", "kernel", "driver", "boot"}) {

@@ -136,11 +136,13 @@ TEST_F(WakeTest, AStormIsOneReadAndReadingCausesNone) {
 TEST_F(WakeTest, EventsAskForAtMostTenReadsASecond) {
   open(kNever);
   watch_all();
-  for (int i = 0; i < 3; ++i) {
+  constexpr int kReads = 5;
+  const auto begin = Clock::now();
+  for (int i = 0; i < kReads; ++i) {
     tree_.write("/etc/hostname", std::to_string(i));
     ASSERT_TRUE(wakes());
-    EXPECT_GE(took_, kMinWakeGap - 5ms);
   }
+  EXPECT_GE(Clock::now() - begin, (kReads - 1) * kMinWakeGap);
 }
 
 TEST_F(WakeTest, WatchingTheSameAgainAsksForNothing) {

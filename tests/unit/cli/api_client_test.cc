@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/http_imposter.h"
+#include "tests/unit/cli/http_imposter.h"
 
 namespace gpuskew {
 namespace {

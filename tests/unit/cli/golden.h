@@ -8,7 +8,7 @@
 
 #include "aggregator/cli/screen.h"
 #include "core/time.h"
-#include "tests/support/http_imposter.h"
+#include "tests/unit/cli/http_imposter.h"
 
 namespace gpuskew {
 

@@ -32,14 +32,15 @@ TEST(RenderStatus, ShowsTheFleetAtAGlance) {
 }
 
 TEST(RenderStatus, FitsAScreenHoweverMuchIsWrong) {
+  const std::vector<FindingReply> few = findings();
   std::vector<FindingReply> many;
   for (int i = 0; i < 1000; ++i) {
-    for (FindingReply finding : findings()) {
+    for (FindingReply finding : few) {
       finding.code += std::to_string(i);
       many.push_back(finding);
     }
   }
-  std::vector<NodeRow> unknown(5000, unknown_nodes().front());
+  const std::vector<NodeRow> unknown(5000, unknown_nodes().front());
   const std::string text = render_status(status(), many, unknown, Screen{false, 80});
   EXPECT_LE(lines_in(text), 24U) << text;
 }

@@ -9,7 +9,7 @@
 
 #include "aggregator/cli/api_client.h"
 #include "tests/support/certificates.h"
-#include "tests/support/http_imposter.h"
+#include "tests/unit/cli/http_imposter.h"
 
 namespace gpuskew {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
@@ -35,16 +36,16 @@ asio::awaitable<Result<void>> greet(TlsStream& stream) {
   co_return co_await stream.write_all("x", soon());
 }
 
-asio::awaitable<void> listen_to(TlsStream& stream, Result<void>& result) {
-  result = co_await stream.handshake(soon());
-  if (!result) {
-    co_return;
+asio::awaitable<void> listen_to(TlsStream& stream, std::optional<Result<void>>& ended) {
+  Result<void> result = co_await stream.handshake(soon());
+  if (result) {
+    std::array<char, 1> byte{};
+    const Result<std::size_t> got = co_await stream.read_some(byte, soon());
+    if (!got) {
+      result = tl::unexpected(got.error());
+    }
   }
-  std::array<char, 1> byte{};
-  const Result<std::size_t> got = co_await stream.read_some(byte, soon());
-  if (!got) {
-    result = tl::unexpected(got.error());
-  }
+  ended = result;
 }
 
 class TlsPeerTest : public testing::Test {
@@ -66,17 +67,16 @@ class TlsPeerTest : public testing::Test {
     }
     auto [server_socket, client_socket] = connected_pair(io_);
     TlsStream client = TlsStream::client(std::move(client_socket), *client_context, name).value();
+    std::optional<Result<void>> client_ended;
+    spawn(io_, listen_to(client, client_ended));
     Failures failures;
     {
       TlsStream server = TlsStream::server(std::move(server_socket), *server_context).value();
-      spawn(io_, listen_to(client, failures.client));
       failures.server = run_to_end(io_, greet(server));
       names_ = server.peer_names();
-      if (failures.server) {
-        return failures;
-      }
     }
-    run_until(io_, [&] { return !failures.client; });
+    run_until(io_, [&] { return client_ended.has_value(); });
+    failures.client = *client_ended;
     return failures;
   }
 

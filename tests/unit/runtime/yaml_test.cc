@@ -95,7 +95,7 @@ TEST(Yaml, RefusesAKeyThatIsThereTwice) {
 
 TEST(Yaml, RefusesATopThatIsNoMapAndASecondDocument) {
   EXPECT_EQ(error_of("- a\n"), "a.yaml:1: expected 'key: value' lines");
-  EXPECT_EQ(error_of("log: {}\n---\nlog: {}\n"), "a.yaml:3: a second document begins; only one is read");
+  EXPECT_EQ(error_of("log: {}\n---\nlog: {}\n"), "a.yaml:2: a second document begins; only one is read");
 }
 
 TEST(Yaml, NamesTheLineOfASyntaxError) {
@@ -126,6 +126,11 @@ TEST(Yaml, SurvivesDeepNestingAndABombOfAliases) {
     bomb += "a" + std::to_string(level) + ": &a" + std::to_string(level) + " [" + last + ", " + last + "]\n";
   }
   EXPECT_EQ(error_of(bomb), "a.yaml:1: a0: no such setting");
+}
+
+TEST(Yaml, EndsOnTextThatTheParserDoesNotConsume) {
+  EXPECT_NE(error_of(", x"), "no error");
+  EXPECT_NE(error_of("]"), "no error");
 }
 
 TEST(Yaml, RefusesTextOverTheLimit) {

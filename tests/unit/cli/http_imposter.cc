@@ -1,4 +1,4 @@
-#include "tests/support/http_imposter.h"
+#include "tests/unit/cli/http_imposter.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
