@@ -33,20 +33,33 @@ bool is_outside(const NodeRecord& record) {
   return no_gpu && !snapshot.loaded_driver.is_known() && !had_driver;
 }
 
-Json audited(const NodeRecord& record, const Result<Tag>& tag, const Matrix& matrix) {
-  Json json;
-  json["name"] = record.snapshot.node;
-  json["tag"] = tag ? Json(tag->text) : Json();
-  if (!tag) {
-    json["verdict"] = "unknown";
-    json["why"] = tag.error().what;
-  } else if (matrix.contains(*tag)) {
-    json["verdict"] = "ok";
-    json["why"] = "";
-  } else {
-    json["verdict"] = "missing";
-    json["why"] = fmt::format("{} is not in the matrix", tag->text);
+enum class ImageState : std::uint8_t { Ok, Missing, Unknown };
+
+const char* to_text(ImageState state) {
+  switch (state) {
+    case ImageState::Ok:
+      return "ok";
+    case ImageState::Missing:
+      return "missing";
+    case ImageState::Unknown:
+      return "unknown";
   }
+  return "unknown";
+}
+
+ImageState image_state(const Result<Tag>& tag, const Matrix& matrix) {
+  if (!tag) {
+    return ImageState::Unknown;
+  }
+  return matrix.contains(*tag) ? ImageState::Ok : ImageState::Missing;
+}
+
+Json audited(const std::string& node, const Result<Tag>& tag, ImageState state) {
+  Json json;
+  json["name"] = node;
+  json["tag"] = tag ? Json(tag->text) : Json();
+  json["verdict"] = to_text(state);
+  json["why"] = state == ImageState::Ok ? "" : tag ? tag->text + " is not in the matrix" : tag.error().what;
   json["notes"] = tag ? tag->notes : std::vector<std::string>();
   return json;
 }
@@ -77,7 +90,8 @@ HttpResponse audit_response(const ApiSources& sources) {
   if (matrix == nullptr) {
     return no_matrix(sources, status);
   }
-  Json nodes = Json::array();
+  // Node by node into text: as one DOM, 5,000 nodes take three times the time.
+  std::string nodes;
   Pools pools;
   bool missing = false;
   bool unknown = false;
@@ -85,24 +99,22 @@ HttpResponse audit_response(const ApiSources& sources) {
     if (is_outside(record)) {
       continue;
     }
-    Result<Tag> tag = node_tag(record.snapshot, record.history, sources.fleet.policy().tag);
+    const Result<Tag> tag = node_tag(record.snapshot, record.history, sources.fleet.policy().tag);
+    const ImageState state = image_state(tag, *matrix);
+    missing = missing || state == ImageState::Missing;
+    unknown = unknown || state == ImageState::Unknown;
     if (tag) {
       pools[tag->os].insert(tag->kernel);
     }
-    Json line = audited(record, tag, *matrix);
-    missing = missing || line["verdict"] == "missing";
-    unknown = unknown || line["verdict"] == "unknown";
-    nodes.push_back(std::move(line));
+    nodes += nodes.empty() ? "" : ",";
+    nodes += dump(audited(name, tag, state), false);
   }
-  Json json;
-  json["result"] = missing ? "missing" : unknown ? "unknown" : "ok";
-  json["matrix"]["configured"] = status.configured;
-  json["matrix"]["rows"] = status.rows;
-  json["matrix"]["source"] = status.source;
-  json["matrix"]["error"] = status.error ? Json(*status.error) : Json();
-  json["nodes"] = std::move(nodes);
-  json["notes"] = fleet_notes(pools);
-  return json_response(json);
+  const ImageState worst = missing ? ImageState::Missing : unknown ? ImageState::Unknown : ImageState::Ok;
+  HttpResponse response;
+  response.body = fmt::format(R"({{"result":"{}","matrix":{},"nodes":[{}],"notes":{}}})", to_text(worst),
+                              dump(matrix_json(status), false), nodes, dump(Json(fleet_notes(pools)), false));
+  response.body += '\n';
+  return response;
 }
 
 }  // namespace gpuskew

@@ -21,15 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array kSeverities = {Severity::Critical, Severity::Warning, Severity::Info};
 
-Json matrix_json(const MatrixStatus& matrix) {
-  Json json;
-  json["configured"] = matrix.configured;
-  json["rows"] = matrix.rows;
-  json["source"] = matrix.source;
-  json["error"] = matrix.error ? Json(*matrix.error) : Json();
-  return json;
-}
-
 Json store_json(const StoreHealth& store) {
   Json json;
   json["ok"] = !store.error.has_value();

@@ -22,6 +22,15 @@ HttpResponse error_response(int status, std::string_view what) {
   return response;
 }
 
+nlohmann::ordered_json matrix_json(const MatrixStatus& matrix) {
+  nlohmann::ordered_json json;
+  json["configured"] = matrix.configured;
+  json["rows"] = matrix.rows;
+  json["source"] = matrix.source;
+  json["error"] = matrix.error ? nlohmann::ordered_json(*matrix.error) : nlohmann::ordered_json();
+  return json;
+}
+
 HttpResponse text_response(int status, std::string_view body) {
   HttpResponse response;
   response.status = status;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "aggregator/matrix_file.h"
 #include "runtime/http_server.h"
 
 namespace gpuskew {
@@ -11,6 +12,8 @@ namespace gpuskew {
 HttpResponse json_response(const nlohmann::ordered_json& body);
 /// {"error": what}: what is wrong, and what to do.
 HttpResponse error_response(int status, std::string_view what);
+/// {"configured","rows","source","error"}
+nlohmann::ordered_json matrix_json(const MatrixStatus& matrix);
 HttpResponse text_response(int status, std::string_view body);
 
 }  // namespace gpuskew
