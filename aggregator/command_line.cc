@@ -13,7 +13,7 @@ constexpr const char* kDescription =
     "`gpuskew`, Prometheus and anything else that reads its JSON API.\n";
 
 constexpr const char* kFooter = R"(
-A configuration that is enough (FILE as in --config; every key with its default is in aggregator.yaml(5)):
+A configuration that is enough (examples/aggregator.yaml in the documentation has every key with its default):
 
   agents:
     certificate: /etc/gpuskew/aggregator.crt   # shown to agents

@@ -1,5 +1,6 @@
 // The composition root: command line -> configuration -> objects -> run until a signal.
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -101,6 +102,13 @@ Result<void> restore(Parts& parts, const Config& config, const Log& log, Time no
   return {};
 }
 
+// Where silence is allowed to last, so are connections without a word: agents' heartbeats are then rarer, too.
+IngestLimits limits_for(const JudgePolicy& judge) {
+  IngestLimits limits;
+  limits.idle = std::max(limits.idle, judge.silent_after);
+  return limits;
+}
+
 Result<std::unique_ptr<Listener>> listen_for_agents(asio::io_context& io, const Log& log, const AgentsConfig& config,
                                                     Ingest& ingest) {
   ListenerOptions options;
@@ -150,7 +158,7 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
     return restored;
   }
   CommitTurn commits(io, parts.writer);
-  Ingest ingest(log, *tls, parts.recorder, commits);
+  Ingest ingest(log, *tls, parts.recorder, commits, limits_for(config.judge));
   Result<std::unique_ptr<Listener>> listener = listen_for_agents(io, log, config.agents, ingest);
   if (!listener) {
     return fail("agents.listen", listener.error());

@@ -207,7 +207,7 @@ bool HttpRequestReader::is_idle() const {
 
 tl::expected<HttpRequestReader::Message, HttpRefusal> HttpRequestReader::take() {
   Message message;
-  http_parser_url parts;
+  http_parser_url parts{};
   ::http_parser_url_init(&parts);
   const bool is_connect = parser_->parser.method == HTTP_CONNECT;
   const std::string& url = parser_->url;

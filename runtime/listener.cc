@@ -97,7 +97,7 @@ void Listener::State::start(tcp::socket socket, const std::shared_ptr<State>& se
   const auto connection = std::prev(connections.end());
   // The handlers own the state: a connection that the io_context destroys must still find its cancellation signal.
   asio::co_spawn(acceptor.get_executor(), handler(std::move(socket)),
-                 asio::bind_cancellation_slot(connection->slot(), [self, connection](std::exception_ptr thrown) {
+                 asio::bind_cancellation_slot(connection->slot(), [self, connection](const std::exception_ptr& thrown) {
                    self->ended(connection, thrown);
                  }));
 }

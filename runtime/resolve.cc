@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -81,8 +82,8 @@ Result<int> start_thread(const std::shared_ptr<Lookup>& lookup) {
   if (lookups_running.load() >= kMaxAbandonedLookups) {
     return fail(ErrorCode::Unreachable, "earlier look-ups still wait for the name server");
   }
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+  std::array<int, 2> ends = {-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return tl::unexpected(errno_error("making a pipe", errno));
   }
   ++lookups_running;

@@ -103,11 +103,12 @@ void Run::State::start() {
   for (const auto& task : tasks) {
     asio::awaitable<Result<void>> work = std::move(*task->work);
     task->work.reset();
-    asio::co_spawn(io, std::move(work),
-                   asio::bind_cancellation_slot(task->cancel.slot(),
-                                                [this, &task = *task](std::exception_ptr thrown, Result<void> ended) {
-                                                  task_ended(task, outcome_of(thrown, std::move(ended)));
-                                                }));
+    asio::co_spawn(
+        io, std::move(work),
+        asio::bind_cancellation_slot(task->cancel.slot(),
+                                     [this, &task = *task](const std::exception_ptr& thrown, Result<void> ended) {
+                                       task_ended(task, outcome_of(thrown, std::move(ended)));
+                                     }));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "agent/config.h"
 
-#include <fstream>
-#include <initializer_list>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,17 +29,17 @@ std::string problem_of(const std::string& text) {
   return config ? "no problem" : config.error().what;
 }
 
-CommandLine line_of(std::initializer_list<const char*> arguments) {
+CommandLine line_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"gpuskew-agent"};
-  argv.insert(argv.end(), arguments);
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
   const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
   EXPECT_TRUE(std::holds_alternative<CommandLine>(parsed));
   return std::holds_alternative<CommandLine>(parsed) ? std::get<CommandLine>(parsed) : CommandLine{};
 }
 
-CommandLineEnd end_of(std::initializer_list<const char*> arguments) {
+CommandLineEnd end_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"gpuskew-agent"};
-  argv.insert(argv.end(), arguments);
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
   const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
   EXPECT_TRUE(std::holds_alternative<CommandLineEnd>(parsed));
   return std::holds_alternative<CommandLineEnd>(parsed) ? std::get<CommandLineEnd>(parsed) : CommandLineEnd{};
@@ -133,7 +132,7 @@ TEST(CommandLineTest, HelpTeachesWithExamplesAndExitsFine) {
 }
 
 TEST(CommandLineTest, AMistakeIsNamedAndIsNotTheWholeHelp) {
-  for (const auto& [arguments, part] : std::vector<std::pair<std::initializer_list<const char*>, const char*>>{
+  for (const auto& [arguments, part] : std::vector<std::pair<std::vector<const char*>, const char*>>{
            {{"--nod", "a"}, "--nod"},
            {{"fact"}, "fact"},
            {{"--node"}, "--node"},
