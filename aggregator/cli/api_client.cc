@@ -195,8 +195,8 @@ struct ApiClient::Connection {
 };
 
 ApiClient::ApiClient(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
-ApiClient::ApiClient(ApiClient&&) noexcept = default;
-ApiClient& ApiClient::operator=(ApiClient&&) noexcept = default;
+ApiClient::ApiClient(ApiClient&& other) noexcept = default;
+ApiClient& ApiClient::operator=(ApiClient&& other) noexcept = default;
 ApiClient::~ApiClient() = default;
 
 const std::string& ApiClient::server() const {

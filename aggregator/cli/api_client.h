@@ -33,8 +33,10 @@ class ApiClient {
   /// Reads the token and looks at every file named, so that a wrong path is told as that. Connects to nothing.
   static Result<ApiClient> open(const ServerOptions& options);
 
-  ApiClient(ApiClient&&) noexcept;
-  ApiClient& operator=(ApiClient&&) noexcept;
+  ApiClient(ApiClient&& other) noexcept;
+  ApiClient& operator=(ApiClient&& other) noexcept;
+  ApiClient(const ApiClient&) = delete;
+  ApiClient& operator=(const ApiClient&) = delete;
   ~ApiClient();
 
   /// GET <server><path>, where path starts with '/', its segments escaped. Errors are whole sentences that say what to

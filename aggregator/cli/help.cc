@@ -172,15 +172,15 @@ Exit codes: 0.
 }  // namespace
 
 const std::vector<CommandInfo>& all_commands() {
-  static const std::vector<Format> kTables = {Format::Table, Format::Wide, Format::Json, Format::Yaml, Format::Csv};
-  static const std::vector<Format> kTexts = {Format::Table, Format::Json, Format::Yaml};
-  static const std::vector<CommandInfo> kCommands = {
-      {Command::Status, "status", kTexts, kStatus},     {Command::Findings, "findings", kTables, kFindings},
-      {Command::Nodes, "nodes", kTables, kNodes},       {Command::Explain, "explain", kTexts, kExplain},
-      {Command::History, "history", kTables, kHistory}, {Command::Tag, "tag", kTexts, kTag},
-      {Command::Audit, "audit", kTables, kAudit},       {Command::Version, "version", {Format::Table}, kVersion},
+  static const std::vector<Format> tables = {Format::Table, Format::Wide, Format::Json, Format::Yaml, Format::Csv};
+  static const std::vector<Format> texts = {Format::Table, Format::Json, Format::Yaml};
+  static const std::vector<CommandInfo> commands = {
+      {Command::Status, "status", texts, kStatus},     {Command::Findings, "findings", tables, kFindings},
+      {Command::Nodes, "nodes", tables, kNodes},       {Command::Explain, "explain", texts, kExplain},
+      {Command::History, "history", tables, kHistory}, {Command::Tag, "tag", texts, kTag},
+      {Command::Audit, "audit", tables, kAudit},       {Command::Version, "version", {Format::Table}, kVersion},
   };
-  return kCommands;
+  return commands;
 }
 
 const CommandInfo& info_of(Command command) {

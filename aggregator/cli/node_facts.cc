@@ -39,7 +39,10 @@ std::string libraries_text(const Json& value, FirstError& error) {
     ReplyReader reader(item, "snapshot.libraries.value", error);
     const std::string name = reader.text("name");
     const std::string version = reader.text("version");
-    text += (text.empty() ? "" : ", ") + name + " " + version;
+    text += text.empty() ? "" : ", ";
+    text += name;
+    text += ' ';
+    text += version;
     if (reader.text("root") == "container") {
       text += " (driver container)";
     }

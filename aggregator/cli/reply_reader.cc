@@ -13,13 +13,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Json& empty_object() {
-  static const Json kEmpty = Json::object();
-  return kEmpty;
+  static const Json empty = Json::object();
+  return empty;
 }
 
 const Json& empty_array() {
-  static const Json kEmpty = Json::array();
-  return kEmpty;
+  static const Json empty = Json::array();
+  return empty;
 }
 
 const Json* member(const Json& object, std::string_view key) {
@@ -101,7 +101,7 @@ std::string text_of_value(const Json& value) {
   if (!value.is_object()) {
     return value.dump();
   }
-  const std::string pretty_name = text_member(value, "pretty_name");
+  std::string pretty_name = text_member(value, "pretty_name");
   if (!pretty_name.empty()) {
     return pretty_name;
   }

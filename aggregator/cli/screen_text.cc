@@ -1,10 +1,9 @@
 #include "aggregator/cli/screen_text.h"
 
-#include <locale.h>
-#include <wchar.h>
-
 #include <algorithm>
 #include <array>
+#include <clocale>
+#include <cwchar>
 
 namespace gpuskew {
 namespace {

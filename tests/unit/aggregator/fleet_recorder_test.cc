@@ -27,7 +27,8 @@ TEST(FleetRecorder, StoresTheTransitionsOfAReport) {
   rig.report(healthy_snapshot("gpu-1"));
   rig.report(bumped_snapshot("gpu-1"), kNow + minutes(1));
   std::set<std::string_view> kinds;
-  for (const Transition& transition : rig.store.history("gpu-1", 100).value()) {
+  const std::vector<Transition> history = rig.store.history("gpu-1", 100).value();
+  for (const Transition& transition : history) {
     kinds.insert(to_string(transition.kind));
   }
   for (const char* kind : {"node-seen", "boot", "kernel", "driver", "state", "finding-opened"}) {

@@ -51,7 +51,7 @@ class ReloadTest : public testing::Test {
 
   Rig rig;
   CertificateAuthority authority{rig.directory.path(), "test"};
-  TlsFiles files = authority.issue("aggregator", CertificateSpec{.common_name = "aggregator"});
+  TlsFiles files = authority.issue("aggregator", CertificateSpec{"aggregator", {}, {}});
   TlsContext tls = TlsContext::server(files).value();
   asio::io_context io{1};
   CommandLine line;
