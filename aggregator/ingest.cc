@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "aggregator/clock.h"
+#include "runtime/listener.h"
 #include "runtime/log.h"
 
 namespace gpuskew {
@@ -23,6 +24,12 @@ Deadline within(Duration wait) {
 
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
+}
+
+std::string peer_of(const asio::ip::tcp::socket& socket) {
+  asio::error_code error;
+  const asio::ip::tcp::endpoint endpoint = socket.remote_endpoint(error);
+  return error ? "unknown" : to_string(endpoint);
 }
 
 }  // namespace
@@ -57,24 +64,42 @@ Ingest::Ingest(const Log& log, const TlsContext& tls, FleetRecorder& recorder, C
     : log_(log), tls_(tls), recorder_(recorder), commits_(commits), limits_(limits), stream_log_(log) {}
 
 asio::awaitable<void> Ingest::serve(asio::ip::tcp::socket socket) {
-  Result<TlsStream> stream = TlsStream::server(std::move(socket), tls_);
-  if (!stream) {
-    log_.warning("could not take an agent's connection", {{"why", stream.error().what}});
+  const std::unique_ptr<Session> session = co_await admit(std::move(socket));
+  if (session == nullptr) {
     co_return;
   }
-  Result<void> shaken = co_await stream->handshake(within(limits_.handshake));
-  if (!shaken) {
-    RefusedReason reason =
-        shaken.error().code == ErrorCode::Timeout ? RefusedReason::Timeout : RefusedReason::Handshake;
-    ++counts_.of(reason);
-    Refused refused{reason, shaken.error().what, ""};
-    std::string names = joined(stream->peer_names());
-    stream_log_.refused(refused, stream->peer_address(), names, wall_clock_now());
-    co_return;
-  }
-  auto session = std::make_unique<Session>(*this, std::move(*stream));
   co_await converse(*session);
   co_await session->stream.shutdown(within(limits_.write));
+}
+
+asio::awaitable<std::unique_ptr<Ingest::Session>> Ingest::admit(asio::ip::tcp::socket socket) {
+  const HandshakeGate::Place place = co_await handshakes_.enter();
+  if (has_hung_up(socket.native_handle())) {
+    // A client's patience, not a client's fault; its handshake would cost what the others are waiting for.
+    refuse_stranger(RefusedReason::Overloaded, "it gave up before its turn came", peer_of(socket), {});
+    co_return nullptr;
+  }
+  const std::string peer = peer_of(socket);
+  Result<TlsStream> stream = TlsStream::server(std::move(socket), tls_);
+  if (!stream) {
+    refuse_stranger(RefusedReason::Handshake, stream.error().what, peer, {});
+    co_return nullptr;
+  }
+  const Result<void> shaken = co_await stream->handshake(within(limits_.handshake));
+  if (!shaken) {
+    const bool late = shaken.error().code == ErrorCode::Timeout;
+    refuse_stranger(late ? RefusedReason::Timeout : RefusedReason::Handshake, shaken.error().what, peer,
+                    stream->peer_names());
+    co_return nullptr;
+  }
+  co_return std::make_unique<Session>(*this, std::move(*stream));
+}
+
+void Ingest::refuse_stranger(RefusedReason reason, const std::string& why, const std::string& peer,
+                             const std::vector<std::string>& certificate_names) {
+  ++counts_.of(reason);
+  const Refused refused{reason, why, ""};
+  stream_log_.refused(refused, peer, joined(certificate_names), wall_clock_now());
 }
 
 asio::awaitable<void> Ingest::converse(Session& session) {
@@ -138,7 +163,7 @@ void Ingest::take_frames(Session& session, std::string& out) {
     }
     std::optional<Refused> refused = session.conversation.take(**frame, wall_clock_now(), out);
     if (refused) {
-      refuse(session, std::move(*refused));
+      refuse(session, *refused);
       return;
     }
     session.deadline = within(limits_.idle);
@@ -177,7 +202,7 @@ void Ingest::end(Session& session, const Error& why, std::string_view when_late)
              {{"node", session.conversation.node()}, {"peer", session.stream.peer_address()}, {"why", why.what}});
 }
 
-void Ingest::refuse(Session& session, Refused refused) {
+void Ingest::refuse(Session& session, const Refused& refused) {
   session.over = true;
   ++counts_.of(refused.reason);
   stream_log_.refused(refused, session.stream.peer_address(), joined(session.conversation.certificate_names()),

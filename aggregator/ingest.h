@@ -11,12 +11,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <asio/awaitable.hpp>
 #include <asio/ip/tcp.hpp>
 
 #include "aggregator/commit_turn.h"
 #include "aggregator/fleet_recorder.h"
+#include "aggregator/handshake_gate.h"
 #include "aggregator/stream_conversation.h"
 #include "aggregator/stream_counts.h"
 #include "aggregator/stream_log.h"
@@ -30,8 +32,8 @@ namespace gpuskew {
 class Log;
 
 struct IngestLimits {
-  /// In a storm of 50,000 reconnects a handshake waits for its turn: 500 to 700 are done a second and core.
-  Duration handshake = std::chrono::seconds(30);
+  /// From its turn on: in a storm of 50,000 reconnects the last ones wait for theirs longer than they care to.
+  Duration handshake = std::chrono::seconds(10);
   Duration hello = std::chrono::seconds(10);
   /// Three heartbeats of the agent's default interval.
   Duration idle = std::chrono::seconds(90);
@@ -52,6 +54,8 @@ class Ingest {
  private:
   struct Session;
 
+  /// Waits for the connection's turn and shakes hands; null when that failed, which is then logged and counted.
+  asio::awaitable<std::unique_ptr<Session>> admit(asio::ip::tcp::socket socket);
   asio::awaitable<void> converse(Session& session);
   /// Takes what has arrived; the answers go to `out`. false: nothing more is there now, or the session is over.
   bool read_frames(Session& session, std::string& out);
@@ -59,7 +63,9 @@ class Ingest {
   /// Gives the session its node's place, from an older connection where there is one.
   void settle(Session& session);
   void end(Session& session, const Error& why, std::string_view when_late);
-  void refuse(Session& session, Refused refused);
+  void refuse(Session& session, const Refused& refused);
+  void refuse_stranger(RefusedReason reason, const std::string& why, const std::string& peer,
+                       const std::vector<std::string>& certificate_names);
 
   const Log& log_;
   const TlsContext& tls_;
@@ -68,6 +74,7 @@ class Ingest {
   IngestLimits limits_;
   StreamCounts counts_;
   ConversationScratch scratch_;
+  HandshakeGate handshakes_;
   StreamLog stream_log_;
   /// Who holds the stream of each node.
   std::map<std::string, Session*, std::less<>> holders_;

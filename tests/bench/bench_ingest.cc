@@ -17,10 +17,10 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "aggregator/stream_conversation.h"
 #include "aggregator/fleet_recorder.h"
 #include "aggregator/history_store.h"
 #include "aggregator/history_writer.h"
+#include "aggregator/stream_conversation.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "runtime/log.h"

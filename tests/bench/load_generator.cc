@@ -36,6 +36,7 @@ struct Options {
   std::string server_name = "localhost";
   std::vector<std::string> phases{"connect", "idle"};
   int seconds = 10;
+  int storm_seconds = 120;
   std::size_t parallel = 128;
 };
 
@@ -69,7 +70,8 @@ Result<void> make_room(std::size_t agents) {
   return {};
 }
 
-asio::awaitable<std::size_t> run_phase(Crowd& crowd, std::string name, std::chrono::seconds span) {
+asio::awaitable<std::size_t> run_phase(Crowd& crowd, std::string name, std::chrono::seconds span,
+                                       std::chrono::seconds storm_span) {
   if (name == "connect") {
     co_return co_await crowd.connect();
   }
@@ -85,7 +87,7 @@ asio::awaitable<std::size_t> run_phase(Crowd& crowd, std::string name, std::chro
   if (name == "snapshots") {
     co_return co_await crowd.reports(Report::Changed, span);
   }
-  co_return co_await crowd.reconnect_storm(span);
+  co_return co_await crowd.reconnect_storm(storm_span);
 }
 
 asio::awaitable<void> run_phases(const Options& options, Crowd& crowd, std::size_t& failures) {
@@ -94,7 +96,8 @@ asio::awaitable<void> run_phases(const Options& options, Crowd& crowd, std::size
     fmt::print("{} begins\n", phase);
     std::fflush(stdout);
     const std::chrono::seconds span(options.seconds);
-    const std::size_t failed = co_await run_phase(crowd, phase, span);
+    const std::chrono::seconds storm_span(options.storm_seconds);
+    const std::size_t failed = co_await run_phase(crowd, phase, span, storm_span);
     failures += failed;
     peak = std::max(peak, crowd.connected());
     fmt::print("{} ends: {} connected, {} at the peak\n", phase, crowd.connected(), peak);
@@ -147,7 +150,9 @@ int run(int argc, char** argv) {
   load.add_option("--phases", options.phases, "In this order, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember({"connect", "idle", "heartbeats", "unchanged", "snapshots", "reconnect-storm"}));
-  load.add_option("--seconds", options.seconds, "How long each phase but connect may take")
+  load.add_option("--seconds", options.seconds, "How long each phase takes but connect and the storm")
+      ->check(CLI::Range(1, kMaxPhaseSeconds));
+  load.add_option("--storm-seconds", options.storm_seconds, "How long the storm's agents may try")
       ->check(CLI::Range(1, kMaxPhaseSeconds));
   load.add_option("--parallel", options.parallel, "Agents that wait for an answer at the same time")
       ->check(CLI::Range(std::size_t{1}, kMaxParallel));
