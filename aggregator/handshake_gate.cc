@@ -23,6 +23,7 @@ struct HandshakeGate::Place::Hold {
   /// While waiting it ends when the place is given; then it runs for kPlaceTime.
   asio::steady_timer timer;
   bool held = false;
+  bool waited = false;
   bool abandoned = false;
 };
 
@@ -67,6 +68,10 @@ HandshakeGate::Place::~Place() {
   }
 }
 
+bool HandshakeGate::Place::has_waited() const {
+  return hold_ != nullptr && hold_->waited;
+}
+
 HandshakeGate::HandshakeGate(std::size_t max_running, Duration place_time)
     : state_(std::make_shared<State>()), max_running_(max_running), place_time_(place_time) {}
 
@@ -79,6 +84,7 @@ asio::awaitable<HandshakeGate::Place> HandshakeGate::enter() {
     hold->held = true;
     ++state_->running;
   } else {
+    hold->waited = true;
     state_->queue.push_back(hold);
     co_await hold->timer.async_wait(asio::experimental::as_tuple(asio::use_awaitable));
   }

@@ -33,6 +33,9 @@ class HandshakeGate {
     Place& operator=(const Place&) = delete;
     ~Place();
 
+    /// Whether it had to wait for this place.
+    bool has_waited() const;
+
    private:
     friend class HandshakeGate;
     struct Hold;

@@ -74,7 +74,7 @@ asio::awaitable<void> Ingest::serve(asio::ip::tcp::socket socket) {
 
 asio::awaitable<std::unique_ptr<Ingest::Session>> Ingest::admit(asio::ip::tcp::socket socket) {
   const HandshakeGate::Place place = co_await handshakes_.enter();
-  if (has_hung_up(socket.native_handle())) {
+  if (place.has_waited() && has_hung_up(socket.native_handle())) {
     // A client's patience, not a client's fault; its handshake would cost what the others are waiting for.
     refuse_stranger(RefusedReason::Overloaded, "it gave up before its turn came", peer_of(socket), {});
     co_return nullptr;

@@ -73,7 +73,7 @@ TEST_F(Reload, TakesANewTagRule) {
 
 TEST_F(Reload, AnAgentGoesOnAfterItsReload) {
   Process agent = stack_.start_agent(Stack::kNode, tree_);
-  stack_.await_state("degraded");
+  agent.wait_for_line("connected to the aggregator");
   const std::size_t mark = agent.mark();
   agent.signal(SIGHUP);
   agent.wait_for_line("reload", mark);

@@ -46,6 +46,8 @@ TEST_F(Gate, LetsOnlyAFewInAndTheOthersInTheOrderTheyCame) {
   places.erase(places.begin());
   io.poll();
   EXPECT_EQ(entered, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_FALSE(places[0].has_waited());
+  EXPECT_TRUE(places[1].has_waited());
   places.clear();
   io.poll();
   EXPECT_EQ(entered.back(), "d");
