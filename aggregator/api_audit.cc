@@ -68,7 +68,7 @@ std::vector<std::string> fleet_notes(const Pools& pools) {
   std::vector<std::string> notes;
   for (const auto& [os, kernels] : pools) {
     for (const std::string& note : shared_object_form_notes(kernels)) {
-      notes.push_back(os + ": " + note);
+      notes.push_back(fmt::format("{}: {}", os, note));
     }
   }
   return notes;

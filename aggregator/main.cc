@@ -41,10 +41,13 @@ constexpr int kExitTrouble = 2;
 
 int check(const CommandLine& line) {
   Result<Config> config = load_config(line);
-  const std::vector<std::string> problems =
-      config ? all_problems(*config) : std::vector<std::string>{config.error().what};
+  if (!config) {
+    fmt::print(stderr, "gpuskew-aggregator: {}\n", config.error().what);
+    return kExitTrouble;
+  }
+  const std::vector<std::string> problems = all_problems(*config);
   for (const std::string& problem : problems) {
-    fmt::print(stderr, "gpuskew-aggregator: {}\n", problem);
+    fmt::print(stderr, "gpuskew-aggregator: {}: {}\n", line.config_file.string(), problem);
   }
   if (!problems.empty()) {
     return kExitTrouble;
@@ -198,7 +201,7 @@ int start(const CommandLine& line) {
   log.set_level(config->log_level);
   const std::vector<std::string> problems = rule_problems(*config);
   for (const std::string& problem : problems) {
-    log.error("can not start", {{"reason", problem}});
+    log.error("can not start", {{"reason", line.config_file.string() + ": " + problem}});
   }
   if (!problems.empty()) {
     return kExitTrouble;

@@ -31,7 +31,8 @@ void Reload::now(Time time) {
   }
   const std::vector<std::string> problems = rule_problems(effective(*next));
   for (const std::string& problem : problems) {
-    log_.error("configuration can not be reloaded, the old one stays", {{"reason", problem}});
+    log_.error("configuration can not be reloaded, the old one stays",
+               {{"reason", line_.config_file.string() + ": " + problem}});
   }
   if (!problems.empty()) {
     return;

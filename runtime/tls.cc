@@ -153,6 +153,18 @@ Result<void> use_identity(SSL_CTX* context, const TlsFiles& files) {
   return {};
 }
 
+/// A peer that shows a CA's certificate as its own could sign others and so speak for anybody: it is refused before
+/// anyone comes to rely on it. (`openssl req -x509` makes such leaves unless it is told CA:FALSE.)
+int refuse_ca_as_leaf(int verified, X509_STORE_CTX* check) {
+  X509* const certificate = X509_STORE_CTX_get_current_cert(check);
+  if (verified == 1 && X509_STORE_CTX_get_error_depth(check) == 0 && certificate != nullptr &&
+      (X509_get_extension_flags(certificate) & EXFLAG_CA) != 0) {
+    X509_STORE_CTX_set_error(check, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+  }
+  return verified;
+}
+
 Result<void> use_ca(SSL_CTX* context, const TlsFiles& files, bool is_server) {
   auto authorities = read_certificates("ca", files.ca);
   if (!authorities) {
@@ -165,7 +177,8 @@ Result<void> use_ca(SSL_CTX* context, const TlsFiles& files, bool is_server) {
       return tl::unexpected(file_error("ca", files.ca, last_reason()));
     }
   }
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (is_server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (is_server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                     is_server ? refuse_ca_as_leaf : nullptr);
   return {};
 }
 

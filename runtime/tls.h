@@ -32,7 +32,8 @@ inline constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20;
 /// ignores SIGPIPE for the process: a peer that went away is an error, not a signal.
 class TlsContext {
  public:
-  /// For a listener. With a `ca`, a client certificate it signed is required (mutual TLS); without, none is asked for.
+  /// For a listener. With a `ca`, a client certificate it signed is required (mutual TLS), and one that is itself a
+  /// CA's (CA:TRUE) is refused; without, none is asked for.
   static Result<TlsContext> server(TlsFiles files);
   /// For connecting. `ca` is required; certificate and key may both be empty: no client certificate then.
   static Result<TlsContext> client(TlsFiles files);

@@ -53,6 +53,8 @@ std::string verify_text(long verified) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return "the peer's certificate is for another name";
+    case X509_V_ERR_APPLICATION_VERIFICATION:
+      return "the peer's certificate is a CA's (CA:TRUE): make it anew with basicConstraints CA:FALSE";
     default:
       return std::string("the peer's certificate is refused: ") + X509_verify_cert_error_string(verified);
   }

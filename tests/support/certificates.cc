@@ -135,6 +135,9 @@ TlsFiles CertificateAuthority::issue(const std::string& file, const CertificateS
   X509* const authority = keys_->certificate.get();
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(authority));
   add_extension(certificate.get(), authority, NID_authority_key_identifier, "keyid");
+  if (spec.is_ca) {
+    add_extension(certificate.get(), authority, NID_basic_constraints, "critical,CA:TRUE");
+  }
   add_alternative_names(certificate.get(), spec);
   require(X509_sign(certificate.get(), keys_->key.get(), EVP_sha256()), "signing");
 

@@ -22,6 +22,8 @@ struct CertificateSpec {
   /// From now; negative for the past.
   std::chrono::seconds valid_from = std::chrono::hours(-1);
   std::chrono::seconds valid_until = std::chrono::hours(24);
+  /// basicConstraints CA:TRUE on the leaf, as `openssl req -x509` makes it by default.
+  bool is_ca = false;
 };
 
 /// A certificate authority whose files live in `directory` (which must be there): <name>.ca.pem, <leaf>.pem,

@@ -128,6 +128,15 @@ TEST_F(TlsPeerTest, RefusesAClientOfAnotherCa) {
   EXPECT_EQ(failures.client.error(), (Error{ErrorCode::Denied, "the peer does not know the CA of our certificate"}));
 }
 
+TEST_F(TlsPeerTest, RefusesAClientWhoseCertificateCouldSignOthers) {
+  CertificateSpec spec = named("node-a");
+  spec.is_ca = true;
+  const Failures failures = meet(server_, authority_.issue("node-a-signer", spec));
+  ASSERT_FALSE(failures.server);
+  EXPECT_EQ(failures.server.error().code, ErrorCode::Denied);
+  EXPECT_NE(failures.server.error().what.find("CA:FALSE"), std::string::npos);
+}
+
 TEST_F(TlsPeerTest, RefusesAClientWithoutCertificate) {
   const Failures failures = meet(server_, TlsFiles{authority_.ca_file(), {}, {}});
   ASSERT_FALSE(failures.server);
