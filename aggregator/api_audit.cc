@@ -1,5 +1,6 @@
 #include "aggregator/api_audit.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -47,19 +48,34 @@ const char* to_text(ImageState state) {
   return "unknown";
 }
 
-ImageState image_state(const Result<Tag>& tag, const Matrix& matrix) {
-  if (!tag) {
+// What a silent node runs by now nobody knows: its tag was right once.
+const Finding* silence_of(const NodeRecord& record) {
+  const auto& findings = record.verdict.findings;
+  const auto at = std::find_if(findings.begin(), findings.end(),
+                               [](const Finding& finding) { return finding.code == FindingCode::AgentSilent; });
+  return at == findings.end() ? nullptr : &*at;
+}
+
+ImageState image_state(const Result<Tag>& tag, const Finding* silence, const Matrix& matrix) {
+  if (!tag || silence != nullptr) {
     return ImageState::Unknown;
   }
   return matrix.contains(*tag) ? ImageState::Ok : ImageState::Missing;
 }
 
-Json audited(const std::string& node, const Result<Tag>& tag, ImageState state) {
+std::string why_not_ok(const Result<Tag>& tag, const Finding* silence) {
+  if (!tag) {
+    return tag.error().what;
+  }
+  return silence != nullptr ? silence->cause : tag->text + " is not in the matrix";
+}
+
+Json audited(const std::string& node, const Result<Tag>& tag, const Finding* silence, ImageState state) {
   Json json;
   json["name"] = node;
   json["tag"] = tag ? Json(tag->text) : Json();
   json["verdict"] = to_text(state);
-  json["why"] = state == ImageState::Ok ? "" : tag ? tag->text + " is not in the matrix" : tag.error().what;
+  json["why"] = state == ImageState::Ok ? "" : why_not_ok(tag, silence);
   json["notes"] = tag ? tag->notes : std::vector<std::string>();
   return json;
 }
@@ -100,14 +116,14 @@ HttpResponse audit_response(const ApiSources& sources) {
       continue;
     }
     const Result<Tag> tag = node_tag(record.snapshot, record.history, sources.fleet.policy().tag);
-    const ImageState state = image_state(tag, *matrix);
+    const ImageState state = image_state(tag, silence_of(record), *matrix);
     missing = missing || state == ImageState::Missing;
     unknown = unknown || state == ImageState::Unknown;
     if (tag) {
       pools[tag->os].insert(tag->kernel);
     }
     nodes += nodes.empty() ? "" : ",";
-    nodes += dump(audited(name, tag, state), false);
+    nodes += dump(audited(name, tag, silence_of(record), state), false);
   }
   const ImageState worst = missing ? ImageState::Missing : unknown ? ImageState::Unknown : ImageState::Ok;
   HttpResponse response;

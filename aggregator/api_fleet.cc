@@ -105,9 +105,10 @@ HttpResponse nodes_response(const Fleet& fleet) {
 HttpResponse node_response(const Fleet& fleet, std::string_view name) {
   const NodeRecord* record = fleet.find(name);
   if (record == nullptr) {
-    return error_response(404, fmt::format("no node {} has reported; GET /api/v1/nodes lists those that have, and the "
-                                           "log has a line \"refused agent\" for one that was turned away",
-                                           name));
+    return error_response(
+        404, fmt::format("no node {} has reported; `gpuskew nodes` (GET /api/v1/nodes) lists those that have, and the "
+                         "log has a line \"refused agent\" for one that was turned away",
+                         name));
   }
   Result<Tag> tag = node_tag(record->snapshot, record->history, fleet.policy().tag);
   Json json;

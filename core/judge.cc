@@ -14,9 +14,9 @@ using rules::Scene;
 using Layer = std::optional<Ruling> (*)(const Scene&);
 
 // From the bottom up; the first that rules is the root cause.
-constexpr std::array<Layer, 7> kLayers{
+constexpr std::array<Layer, 8> kLayers{
     rules::platform,  rules::pci_devices,       rules::bound_driver, rules::module_loaded,
-    rules::libraries, rules::device_for_driver, rules::image,
+    rules::libraries, rules::device_for_driver, rules::kernel_known, rules::image,
 };
 
 const LastGood* newer_memory(const Snapshot& snapshot, const NodeHistory& history) {
@@ -100,7 +100,9 @@ Fact<DriverVersion> wanted_driver(const Snapshot& snapshot, const NodeHistory& h
   if (snapshot.loaded_driver.is_known()) {
     return snapshot.loaded_driver;
   }
-  if (const LastGood* good = newer_memory(snapshot, history)) {
+  // Only where no driver is loaded for certain: an unreadable version may be another one than the last.
+  const LastGood* good = newer_memory(snapshot, history);
+  if (snapshot.loaded_driver.is_absent() && good != nullptr) {
     return Fact<DriverVersion>::known(good->driver, "last good state, " + to_rfc3339(good->at));
   }
   return snapshot.loaded_driver;

@@ -110,7 +110,8 @@ Result<OsTag> os_tag(const OsIdentity& os, const std::optional<OperatorVersion>&
     return fail(ErrorCode::NotFound, missing_keys(!os.id.empty(), version_there));
   }
   const std::string& version_id = *os.version_id;
-  if (!is_tag_text(os.id)) {
+  // os-release(5): an ID is lower case. "Ubuntu" would make a tag that no registry has.
+  if (!is_tag_text(os.id) || std::any_of(os.id.begin(), os.id.end(), [](char c) { return c >= 'A' && c <= 'Z'; })) {
     return fail(ErrorCode::Malformed, "os ID " + in_quotes(os.id) + " can not stand in a tag");
   }
   if (!is_tag_text(version_id)) {
@@ -172,8 +173,9 @@ std::string kernel_part(const Fact<KernelRelease>& kernel, Missing& missing) {
     return {};
   }
   std::string form = nfd_kernel_form(*kernel);
-  if (form.empty()) {
-    missing.add(ErrorCode::Malformed, "kernel release " + in_quotes(kernel->text()) + " has no label form");
+  if (form.empty() || kernel->numbers().size() < 2) {
+    missing.add(ErrorCode::Malformed,
+                "kernel release " + in_quotes(kernel->text()) + " is no release a tag can hold (5.15.0-119-generic)");
   }
   return form;
 }

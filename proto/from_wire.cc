@@ -217,7 +217,8 @@ Result<Snapshot> from_wire(v1::Snapshot&& from) {
   if (Result<void> fits = check_count(library_count, Snapshot::kMaxLibraries, "libraries"); !fits) {
     return fail(from.node(), fits.error());
   }
-  Snapshot to;
+  Result<Snapshot> taken(tl::in_place);
+  Snapshot& to = *taken;
   to.node = std::move(*from.mutable_node());
   to.agent_version = take(from.mutable_agent_version());
   to.taken_at = from_unix_ms(std::clamp<std::int64_t>(from.taken_unix_ms(), 0, kMaxUnixMs));
@@ -235,7 +236,7 @@ Result<Snapshot> from_wire(v1::Snapshot&& from) {
       read_fact<DriverContainer>(*from.mutable_driver_container(), "driver container", read_container);
   to.gpus = read_fact<std::vector<Gpu>>(*from.mutable_gpus(), "GPUs", read_gpus);
   to.remembered = read_remembered(from);
-  return to;
+  return taken;
 }
 
 Result<Snapshot> from_wire(const v1::Snapshot& from) {

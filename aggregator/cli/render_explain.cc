@@ -28,7 +28,8 @@ std::string state_sentence(const NodeReply& node) {
     return (node.why.empty() ? "no NVIDIA GPU" : node.why) + ": this node needs no driver, and nothing is wrong";
   }
   if (node.state == "ok") {
-    return node.why.empty() ? "the GPUs have their driver, and the libraries agree with it" : node.why;
+    return node.why.empty() ? "the driver is loaded and holds its GPUs; nothing is wrong that gpuskew looks for"
+                            : node.why;
   }
   return node.why.empty() ? "the aggregator gives no reason" : node.why;
 }

@@ -8,15 +8,18 @@
 namespace gpuskew::rules {
 namespace {
 
-// Libraries that belong to the loaded module: the driver container's when it is mounted and has some, else the host's.
+bool container_is_mounted(const Snapshot& snapshot) {
+  return snapshot.driver_container.is_known() && snapshot.driver_container->mounted;
+}
+
+// Libraries that belong to the loaded module: the driver container's when it is mounted, else the host's.
 std::vector<const Library*> relevant(const Snapshot& snapshot) {
   std::vector<const Library*> host;
   std::vector<const Library*> container;
   for (const Library& library : snapshot.libraries.value()) {
     (library.root == DriverRoot::Container ? container : host).push_back(&library);
   }
-  const bool mounted = snapshot.driver_container.is_known() && snapshot.driver_container->mounted;
-  return mounted && !container.empty() ? container : host;
+  return container_is_mounted(snapshot) ? container : host;
 }
 
 struct Reboot {
@@ -104,7 +107,14 @@ std::optional<Ruling> libraries(const Scene& scene) {
   if (found.is_absent()) {
     return std::nullopt;
   }
-  for (const Library* library : relevant(scene.snapshot)) {
+  const std::vector<const Library*> ours = relevant(scene.snapshot);
+  if (ours.empty() && container_is_mounted(scene.snapshot)) {
+    return Ruling{NodeState::Unknown,
+                  "a driver container is mounted at " + scene.snapshot.driver_container->root +
+                      " and no library was found in it, so whether it agrees with the loaded module is unknown",
+                  std::nullopt, std::nullopt};
+  }
+  for (const Library* library : ours) {
     if (library->version != scene.snapshot.loaded_driver.value()) {
       return mismatch(scene, *library);
     }

@@ -115,6 +115,10 @@ std::string not_loaded_cause(const Scene& scene) {
   if (unloaded_in_this_boot(scene)) {
     return "driver " + scene.last_good->driver.text() + " was loaded in this boot and is not loaded any more";
   }
+  if (scene.last_good != nullptr && !scene.snapshot.kernel.is_known()) {
+    return "driver " + scene.last_good->driver.text() + " was loaded on kernel " + scene.last_good->kernel.text() +
+           " and has not come back; the kernel that runs now could not be read";
+  }
   if (scene.last_good != nullptr) {
     return "driver " + scene.last_good->driver.text() + " was loaded before on this kernel and has not come back" +
            (good_in_this_boot(scene) ? "" : " after the boot");

@@ -109,11 +109,41 @@ std::optional<Ruling> bound_driver(const Scene& scene) {
 
 std::optional<Ruling> device_for_driver(const Scene& scene) {
   const auto& gpus = scene.snapshot.gpus;
-  if (gpus.is_unknown() || (gpus.is_known() && !gpus->empty())) {
+  const std::string driver = "driver " + scene.snapshot.loaded_driver->text() + " is loaded, but ";
+  if (gpus.is_unknown()) {
+    return Ruling{NodeState::Unknown, driver + "the GPUs are unknown, because " + gpus.why().what, std::nullopt,
+                  std::nullopt};
+  }
+  if (gpus.is_absent() || gpus->empty()) {
+    return Ruling{NodeState::NoGpu, driver + "no NVIDIA GPU is on the PCI bus", std::nullopt, std::nullopt};
+  }
+  for (const Gpu& gpu : gpus.value()) {
+    if (gpu.driver.is_unknown()) {
+      return Ruling{NodeState::Unknown,
+                    driver + "what holds GPU " + gpu.address + " is unknown, because " + gpu.driver.why().what,
+                    std::nullopt, std::nullopt};
+    }
+    // A module that was just loaded has not taken its GPUs yet, and one that refuses a GPU says so only in the kernel
+    // log: neither an alarm nor an all-clear.
+    if (gpu.driver.is_absent()) {
+      return Ruling{NodeState::Unknown,
+                    driver + "nothing holds GPU " + gpu.address +
+                        ": the module is still starting, or it refused the GPU "
+                        "(the kernel log says which)",
+                    std::nullopt, std::nullopt};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Ruling> kernel_known(const Scene& scene) {
+  if (scene.snapshot.kernel.is_known()) {
     return std::nullopt;
   }
-  return Ruling{NodeState::NoGpu,
-                "driver " + scene.snapshot.loaded_driver->text() + " is loaded, but no NVIDIA GPU is on the PCI bus",
+  const auto& kernel = scene.snapshot.kernel;
+  return Ruling{NodeState::Unknown,
+                "the running kernel is unknown, because " +
+                    (kernel.is_unknown() ? kernel.why().what : kernel.source() + " is not there"),
                 std::nullopt, std::nullopt};
 }
 

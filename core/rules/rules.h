@@ -43,8 +43,10 @@ std::optional<Ruling> libraries(const Scene& scene);
 /// All is well now, but no driver image exists for this node.
 std::optional<Ruling> image(const Scene& scene);
 
-/// A driver is loaded and there is no GPU for it.
+/// A driver is loaded: is there a GPU for it, and does nvidia hold it? What could not be read is no all-clear.
 std::optional<Ruling> device_for_driver(const Scene& scene);
+/// The running kernel is not known, and with it neither the module file nor the image that belong to it.
+std::optional<Ruling> kernel_known(const Scene& scene);
 
 /// Whether the agent has been silent too long; not a layer: it may stand beside any of them.
 std::optional<Finding> silence(const Scene& scene, Time last_heard);

@@ -26,11 +26,16 @@ std::string bound_summary(const std::vector<Gpu>& gpus) {
 }  // namespace
 
 Time boot_start(const Scene& scene) {
-  // A clock that was wrong at boot gives a boot time in the future: then the first report is the better witness.
+  // A clock that was wrong at boot gives a boot time in the future, where the first report is the better witness, or
+  // one in the past, which the last word from the boot before refutes.
+  Time start = std::min(scene.history.boot_first_seen, scene.now);
   if (scene.snapshot.boot_time.is_known() && scene.snapshot.boot_time.value() <= scene.now) {
-    return scene.snapshot.boot_time.value();
+    start = scene.snapshot.boot_time.value();
   }
-  return std::min(scene.history.boot_first_seen, scene.now);
+  const LastGood* good = scene.last_good;
+  const bool of_another_boot = good != nullptr && scene.snapshot.boot_id.is_known() && !good->boot_id.empty() &&
+                               good->boot_id != scene.snapshot.boot_id.value();
+  return of_another_boot ? std::max(start, std::min(good->at, scene.now)) : start;
 }
 
 bool good_in_this_boot(const Scene& scene) {

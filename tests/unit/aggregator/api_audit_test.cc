@@ -65,6 +65,16 @@ TEST(ApiAudit, ANodeWithoutATagIsUnknownAndNeverOk) {
   EXPECT_NE(audit["nodes"][0]["why"].get<std::string>().find("permission denied"), std::string::npos);
 }
 
+TEST(ApiAudit, ASilentNodeIsUnknownAndNeverOk) {
+  ApiRig rig;
+  rig.use_matrix(kCsv);
+  rig.report(healthy_snapshot("gpu-1"));
+  rig.recorder.tick(kNow + rig.fleet.policy().silent_after);
+  const json audit = rig.json("/api/v1/audit");
+  EXPECT_EQ(audit["result"], "unknown");
+  EXPECT_NE(audit["nodes"][0]["why"].get<std::string>().find("no word from the agent"), std::string::npos);
+}
+
 TEST(ApiAudit, ANodeThatMayHaveAGpuIsAudited) {
   ApiRig rig;
   rig.use_matrix(kCsv);

@@ -150,6 +150,56 @@ TEST(Judge, SaysUnknownWhenTheLibrariesCanNotBeRead) {
   EXPECT_EQ(judge_at(s, NodeHistory{}, kLongAfterBoot).state, NodeState::Unknown);
 }
 
+TEST(Judge, CallsNothingWellWhenTheGpusTheirDriverOrTheKernelCanNotBeRead) {
+  Snapshot no_bus = healthy_node();
+  no_bus.gpus = denied<std::vector<Gpu>>();
+  EXPECT_EQ(judge_at(no_bus, NodeHistory{}, kLongAfterBoot).state, NodeState::Unknown);
+  Snapshot no_binding = healthy_node();
+  no_binding.gpus = known(std::vector<Gpu>{Gpu{"0000:3b:00.0", 0x20b0, denied<std::string>()}});
+  EXPECT_EQ(judge_at(no_binding, NodeHistory{}, kLongAfterBoot).state, NodeState::Unknown);
+  Snapshot no_kernel = healthy_node();
+  no_kernel.kernel = denied<KernelRelease>();
+  EXPECT_EQ(judge_at(no_kernel, NodeHistory{}, kLongAfterBoot).state, NodeState::Unknown);
+}
+
+TEST(Judge, IsNeitherAlarmedNorSatisfiedByALoadedDriverThatHoldsNoGpu) {
+  Snapshot s = healthy_node();
+  s.gpus = known(std::vector<Gpu>{gpu("0000:3b:00.0"), gpu("0000:af:00.0", "")});
+  const Verdict verdict = judge_at(s, NodeHistory{}, kLongAfterBoot);
+  EXPECT_EQ(verdict.state, NodeState::Unknown);
+  EXPECT_TRUE(verdict.findings.empty());
+  EXPECT_NE(verdict.why.find("0000:af:00.0"), std::string::npos);
+}
+
+TEST(Judge, SaysUnknownWhenAMatrixIsThereAndNoTagCanBeMade) {
+  const Matrix matrix = Matrix::parse_csv("driver_branch,kernel,os_tag\n").value();
+  Snapshot s = healthy_node();
+  s.os = known(OsIdentity{"arch", std::nullopt, "Arch Linux", "", "", ""});
+  const Verdict verdict = judge_at(s, NodeHistory{}, kLongAfterBoot, &matrix);
+  EXPECT_EQ(verdict.state, NodeState::Unknown);
+  EXPECT_NE(verdict.why.find("VERSION_ID"), std::string::npos);
+  EXPECT_EQ(judge_at(s, NodeHistory{}, kLongAfterBoot).state, NodeState::Ok);
+}
+
+TEST(Judge, SaysUnknownWhenAMountedDriverContainerHasNoLibraries) {
+  Snapshot s = healthy_node();
+  s.driver_container = known(DriverContainer{"/run/nvidia/driver", true});
+  s.libraries = known(std::vector<Library>{library("535.54.03")});
+  const Verdict verdict = judge_at(s, NodeHistory{}, kLongAfterBoot);
+  EXPECT_EQ(verdict.state, NodeState::Unknown);
+  EXPECT_TRUE(verdict.findings.empty());
+}
+
+TEST(Judge, DoesNotLetAClockThatWasWrongAtBootSkipTheGrace) {
+  Snapshot s = bumped_node();
+  s.module_file = known(ModuleFile{"/lib/modules/x/nvidia.ko", known(driver("550.90.07"))});
+  s.boot_time = known(from_unix_ms(946'684'800'000));  // a dead clock battery
+  NodeHistory history = history_of_healthy();
+  history.last_good->at = kLongAfterBoot;
+  EXPECT_EQ(judge_at(s, history, kLongAfterBoot + std::chrono::minutes(1)).state, NodeState::Starting);
+  EXPECT_EQ(judge_at(s, history, kLongAfterBoot + std::chrono::minutes(11)).state, NodeState::Broken);
+}
+
 TEST(Judge, MakesNoAlarmOfAnotherSpellingOfOneVersion) {
   Snapshot s = healthy_node();
   s.loaded_driver = known(driver("570.133.07"));
@@ -272,6 +322,9 @@ TEST(WantedDriver, IsTheLastGoodOneWhenTheDriverIsGone) {
   EXPECT_EQ(wanted_driver(healthy_node(), NodeHistory{})->text(), "550.90.07");
   EXPECT_EQ(wanted_driver(bumped_node(), history_of_healthy())->text(), "550.90.07");
   EXPECT_TRUE(wanted_driver(bumped_node(), NodeHistory{}).is_absent());
+  Snapshot unreadable = bumped_node();
+  unreadable.loaded_driver = denied<DriverVersion>();
+  EXPECT_TRUE(wanted_driver(unreadable, history_of_healthy()).is_unknown());
   EXPECT_EQ(node_tag(bumped_node(), history_of_healthy(), TagPolicy{})->text, "550-5.15.0-122-generic-ubuntu22.04");
 }
 

@@ -71,6 +71,7 @@ TEST(OsTag, NamesTheKeyThatIsMissing) {
 }
 
 TEST(OsTag, RefusesWhatNoTagCanHold) {
+  EXPECT_EQ(os_tag(identity("Ubuntu", "22.04"), {}).error().what, "os ID 'Ubuntu' can not stand in a tag");
   EXPECT_EQ(os_tag(identity("a/b", "1"), {}).error().what, "os ID 'a/b' can not stand in a tag");
   EXPECT_EQ(os_tag(identity("a", "1 LTS"), {}).error().what, "os VERSION_ID '1 LTS' can not stand in a tag");
   EXPECT_EQ(os_tag(identity("a", std::string(1 << 20, '1')), {}).error().code, ErrorCode::Malformed);
@@ -119,7 +120,11 @@ TEST(Tag, IsNotFoundOnlyWhereEveryMissingPartIsCertainlyNotThere) {
 
 TEST(Tag, IsRefusedWhenNoPartOfTheKernelIsLeft) {
   const auto tag = compute_tag(driver("550.90.07"), kernel("+++"), kUbuntu, {});
-  EXPECT_EQ(tag.error(), (Error{ErrorCode::Malformed, "no tag: kernel release '+++' has no label form"}));
+  EXPECT_EQ(tag.error(), (Error{ErrorCode::Malformed, "no tag: kernel release '+++' is no release a tag can hold (5.15.0-119-generic)"}));
+}
+
+TEST(Tag, IsRefusedForAKernelThatIsNoRelease) {
+  EXPECT_FALSE(compute_tag(driver("550.90.07"), kernel("foo"), kUbuntu, {}));
 }
 
 TEST(Tag, IsRefusedPastARegistrysLimit) {
