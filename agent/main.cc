@@ -21,6 +21,7 @@
 #include "agent/take_snapshot.h"
 #include "agent/wake.h"
 #include "proto/json.h"
+#include "proto/wire_log.h"
 #include "runtime/log.h"
 #include "runtime/run.h"
 #include "runtime/systemd.h"
@@ -260,6 +261,7 @@ ExitStatus run_command(const CommandLine& line) {
 
 int main_of(int argc, const char* const* argv) {
   limit_heaps();
+  silence_wire_log();
   const auto parsed = parse_command_line(argc, argv);
   if (const auto* end = std::get_if<CommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);

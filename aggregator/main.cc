@@ -24,6 +24,7 @@
 #include "aggregator/matrix_file.h"
 #include "aggregator/process_figures.h"
 #include "aggregator/reload.h"
+#include "proto/wire_log.h"
 #include "runtime/http_server.h"
 #include "runtime/listener.h"
 #include "runtime/log.h"
@@ -228,6 +229,7 @@ int start(const CommandLine& line) {
 }  // namespace gpuskew
 
 int main(int argc, char** argv) {
+  gpuskew::silence_wire_log();
   const auto parsed = gpuskew::parse_command_line(argc, argv);
   if (const auto* end = std::get_if<gpuskew::CommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
