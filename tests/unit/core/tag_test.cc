@@ -120,7 +120,8 @@ TEST(Tag, IsNotFoundOnlyWhereEveryMissingPartIsCertainlyNotThere) {
 
 TEST(Tag, IsRefusedWhenNoPartOfTheKernelIsLeft) {
   const auto tag = compute_tag(driver("550.90.07"), kernel("+++"), kUbuntu, {});
-  EXPECT_EQ(tag.error(), (Error{ErrorCode::Malformed, "no tag: kernel release '+++' is no release a tag can hold (5.15.0-119-generic)"}));
+  EXPECT_EQ(tag.error(), (Error{ErrorCode::Malformed,
+                                "no tag: kernel release '+++' is no release a tag can hold (5.15.0-119-generic)"}));
 }
 
 TEST(Tag, IsRefusedForAKernelThatIsNoRelease) {
