@@ -8,13 +8,12 @@ std::optional<Ruling> image(const Scene& scene) {
   if (scene.matrix == nullptr) {
     return std::nullopt;
   }
-  const auto tag = node_tag(scene.snapshot, scene.history, scene.policy.tag);
-  if (!tag) {
-    return Ruling{NodeState::Unknown, "whether this node's driver image exists is unknown: " + tag.error().what,
+  const Result<ImageNeed> need = image_need(scene);
+  if (!need) {
+    return Ruling{NodeState::Unknown, "whether this node's driver image exists is unknown: " + need.error().what,
                   std::nullopt, std::nullopt};
   }
-  const std::optional<ImageNeed> need = image_need(scene);
-  if (!need || need->exists.value_or(true)) {
+  if (need->exists.value_or(true)) {
     return std::nullopt;
   }
   Finding finding = make_finding(scene, FindingCode::ImageMissing, Severity::Warning, scene.now);

@@ -74,7 +74,7 @@ std::string image_sentence(const ImageNeed& need) {
                       : "driver image " + need.tag + " is missing in the matrix";
 }
 
-void add_remedy(const Scene& scene, const std::optional<ImageNeed>& need, Finding& finding) {
+void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& finding) {
   const std::string node = shell_word(scene.snapshot.node);
   const std::string kernel =
       scene.snapshot.kernel.is_known() ? shell_word(scene.snapshot.kernel->text()) : "\"$(uname -r)\"";
@@ -99,7 +99,7 @@ void add_remedy(const Scene& scene, const std::optional<ImageNeed>& need, Findin
   }
 }
 
-std::string gone_cause(const Scene& scene, const std::optional<ImageNeed>& need) {
+std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need) {
   const LastGood& good = *scene.last_good;
   std::string cause = "driver " + good.driver.text() + " worked on kernel " + good.kernel.text() +
                       "; after the boot into " + kernel_text(scene) + " no nvidia module is loaded";
@@ -137,7 +137,7 @@ Ruling gone(const Scene& scene) {
   const Severity severity = had_driver ? Severity::Critical : Severity::Warning;
   Finding finding =
       make_finding(scene, bumped ? FindingCode::GpuGoneAfterKernelBump : FindingCode::DriverNotLoaded, severity, since);
-  const std::optional<ImageNeed> need = image_need(scene);
+  const Result<ImageNeed> need = image_need(scene);
   finding.cause = bumped ? gone_cause(scene, need) : not_loaded_cause(scene);
   if (had_driver) {
     finding.evidence.push_back(last_good_evidence(scene));

@@ -74,12 +74,12 @@ std::string kernel_text(const Scene& scene);
 /// "2 NVIDIA GPUs on the PCI bus, no driver bound", or that they are unknown.
 Evidence gpus_evidence(const Scene& scene);
 
-/// What is known of the image this node needs: its tag, whether the matrix has it. nullopt: no tag can be made.
+/// What is known of the image this node needs: its tag, whether the matrix has it. Errors: node_tag's.
 struct ImageNeed {
   std::string tag;
   std::optional<bool> exists;  ///< nullopt: no matrix is configured
 };
-std::optional<ImageNeed> image_need(const Scene& scene);
+Result<ImageNeed> image_need(const Scene& scene);
 
 /// `text` as one word of a shell command: quoted unless it is plain, so that no node can put a command into
 /// what an operator copies.

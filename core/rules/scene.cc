@@ -98,10 +98,10 @@ Evidence gpus_evidence(const Scene& scene) {
   return seen(scene, gpus, std::move(text));
 }
 
-std::optional<ImageNeed> image_need(const Scene& scene) {
+Result<ImageNeed> image_need(const Scene& scene) {
   const auto tag = node_tag(scene.snapshot, scene.history, scene.policy.tag);
   if (!tag) {
-    return std::nullopt;
+    return tl::unexpected(tag.error());
   }
   ImageNeed need{tag->text, std::nullopt};
   if (scene.matrix != nullptr) {
