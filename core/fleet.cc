@@ -1,12 +1,13 @@
 #include "core/fleet.h"
 
 #include <algorithm>
-#include <array>
+
+#include "core/name_table.h"
 
 namespace gpuskew {
 namespace {
 
-constexpr std::array<std::pair<TransitionKind, std::string_view>, 8> kKinds{{
+constexpr NameTable<TransitionKind, 8> kKinds{{
     {TransitionKind::NodeSeen, "node-seen"},
     {TransitionKind::Boot, "boot"},
     {TransitionKind::KernelChanged, "kernel"},
@@ -84,21 +85,11 @@ const Finding* find_code(const std::vector<Finding>& findings, FindingCode code)
 }  // namespace
 
 std::string_view to_string(TransitionKind kind) {
-  for (const auto& [value, text] : kKinds) {
-    if (value == kind) {
-      return text;
-    }
-  }
-  return kUnknown;
+  return name_of(kKinds, kind);
 }
 
 std::optional<TransitionKind> transition_kind_from(std::string_view text) {
-  for (const auto& [value, name] : kKinds) {
-    if (name == text) {
-      return value;
-    }
-  }
-  return std::nullopt;
+  return value_of(kKinds, text);
 }
 
 Result<std::vector<Transition>> Fleet::apply(Snapshot snapshot, Time now) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/name_table.h"
 #include "core/rules/rules.h"
 
 namespace gpuskew {
@@ -11,12 +12,42 @@ namespace {
 using rules::Ruling;
 using rules::Scene;
 
+constexpr NameTable<NodeState, 7> kStates{{
+    {NodeState::Ok, "ok"},
+    {NodeState::NoGpu, "no-gpu"},
+    {NodeState::NotJudged, "not-judged"},
+    {NodeState::Starting, "starting"},
+    {NodeState::Degraded, "degraded"},
+    {NodeState::Broken, "broken"},
+    {NodeState::Unknown, "unknown"},
+}};
+
+constexpr NameTable<NextBootGpu, 4> kOutcomes{{
+    {NextBootGpu::Keeps, "keeps"},
+    {NextBootGpu::Loses, "loses"},
+    {NextBootGpu::CannotTell, "cannot-tell"},
+    {NextBootGpu::NotApplicable, "not-applicable"},
+}};
+
 using Layer = std::optional<Ruling> (*)(const Scene&);
 
 // From the bottom up; the first that rules is the root cause.
-constexpr std::array<Layer, 8> kLayers{
-    rules::platform,  rules::pci_devices,       rules::bound_driver, rules::module_loaded,
-    rules::libraries, rules::device_for_driver, rules::kernel_known, rules::image,
+constexpr std::array<Layer, 13> kLayers{
+    rules::platform,          rules::pci_devices,    rules::bound_driver, rules::module_wedged, rules::module_rejected,
+    rules::module_loaded,     rules::module_flavour, rules::gpu_failed,   rules::libraries,     rules::fabric_manager,
+    rules::device_for_driver, rules::kernel_known,   rules::image,
+};
+
+using Advice = std::optional<Finding> (*)(const Scene&);
+
+// Each for itself, in the order in which they are told.
+constexpr std::array<Advice, 6> kAdvice{
+    rules::fewer_gpus,
+    rules::next_boot_loses,
+    rules::install_conflict,
+    rules::runtime_config_conflict,
+    rules::runtime_handler_missing,
+    rules::runtime_restart_needed,
 };
 
 const LastGood* newer_memory(const Snapshot& snapshot, const NodeHistory& history) {
@@ -31,6 +62,23 @@ const LastGood* newer_memory(const Snapshot& snapshot, const NodeHistory& histor
 void note_revisit(Verdict& verdict, std::optional<Time> at) {
   if (at && (!verdict.revisit_at || *at < *verdict.revisit_at)) {
     verdict.revisit_at = at;
+  }
+}
+
+void judge_advice(const Scene& scene, Verdict& verdict) {
+  if (verdict.state == NodeState::NoGpu || verdict.state == NodeState::NotJudged) {
+    return;
+  }
+  for (const Advice advice : kAdvice) {
+    std::optional<Finding> finding = advice(scene);
+    if (!finding) {
+      continue;
+    }
+    if (verdict.state == NodeState::Ok) {
+      verdict.state = NodeState::Degraded;
+      verdict.why = finding->cause;
+    }
+    verdict.findings.push_back(std::move(*finding));
   }
 }
 
@@ -51,23 +99,11 @@ void judge_silence(const Scene& scene, Time last_heard, Verdict& verdict) {
 }  // namespace
 
 std::string_view to_string(NodeState state) {
-  switch (state) {
-    case NodeState::Ok:
-      return "ok";
-    case NodeState::NoGpu:
-      return "no-gpu";
-    case NodeState::NotJudged:
-      return "not-judged";
-    case NodeState::Starting:
-      return "starting";
-    case NodeState::Degraded:
-      return "degraded";
-    case NodeState::Broken:
-      return "broken";
-    case NodeState::Unknown:
-      return "unknown";
-  }
-  return "unknown";
+  return name_of(kStates, state);
+}
+
+std::string_view to_string(NextBootGpu outcome) {
+  return name_of(kOutcomes, outcome);
 }
 
 Verdict judge(const Snapshot& snapshot, const NodeHistory& history, const JudgePolicy& policy, const Matrix* matrix,
@@ -86,6 +122,8 @@ Verdict judge(const Snapshot& snapshot, const NodeHistory& history, const JudgeP
       break;
     }
   }
+  verdict.next_boot = rules::next_boot(scene);
+  judge_advice(scene, verdict);
   judge_silence(scene, last_heard, verdict);
   return verdict;
 }

@@ -2,9 +2,10 @@
 
 // The product in one function: facts + history + now -> what is wrong, and why. Pure.
 //
-// Layers from the bottom up: PCI device, driver bound to it, module file, module loaded, module and library
-// agree. The first broken layer is the root cause; those above it are its consequences. Nothing alarms
-// during a boot's grace unless the evidence is final.
+// Layers from the bottom up: PCI device, driver bound to it, module file, module loaded, GPU usable, module and
+// library agree. The first broken layer is the root cause; those above it are its consequences. Nothing alarms
+// during a boot's grace unless the evidence is final. Beside the root cause stand warnings that no layer causes: what
+// the next boot would lose, two installers at odds, a container runtime that was not restarted.
 
 #include <map>
 #include <optional>
@@ -37,6 +38,8 @@ struct JudgePolicy {
   Duration container_grace = std::chrono::minutes(25);
   /// No word from the agent for this long: agent-silent.
   Duration silent_after = std::chrono::seconds(90);
+  /// A module that has been loading or unloading for this long does not come to an end any more.
+  Duration wedged_after = std::chrono::seconds(60);
   TagPolicy tag;
 
   bool operator==(const JudgePolicy&) const = default;
@@ -53,10 +56,29 @@ enum class NodeState : std::uint8_t {
 };
 std::string_view to_string(NodeState state);
 
+enum class NextBootGpu : std::uint8_t {
+  Keeps,
+  Loses,
+  CannotTell,
+  NotApplicable,  ///< no GPU and no driver here, or not this kind of driver
+};
+/// "keeps", "loses", "cannot-tell", "not-applicable"
+std::string_view to_string(NextBootGpu outcome);
+
+/// What a reboot now would do to this node's GPU.
+struct NextBoot {
+  NextBootGpu gpu = NextBootGpu::CannotTell;
+  std::string why;                      ///< one sentence
+  std::optional<KernelRelease> kernel;  ///< the one that would boot; nullopt: unknown
+
+  bool operator==(const NextBoot&) const = default;
+};
+
 struct Verdict {
   NodeState state = NodeState::Unknown;
   std::string why;                ///< one sentence for any state but Ok
   std::vector<Finding> findings;  ///< the root cause first
+  NextBoot next_boot;
   /// The verdict may change by time alone at this moment (end of a grace, silence); nullopt: it can not.
   std::optional<Time> revisit_at;
 

@@ -7,8 +7,10 @@ namespace {
 
 auto facts_of(const Snapshot& s) {
   return std::tie(s.node, s.agent_version, s.boot_id, s.boot_time, s.kernel, s.architecture, s.os, s.loaded_driver,
-                  s.loaded_flavour, s.l4t_release, s.module_file, s.libraries, s.driver_container, s.gpus,
-                  s.remembered);
+                  s.loaded_flavour, s.l4t_release, s.wsl, s.module_file, s.modules, s.libraries, s.fabric_manager,
+                  s.driver_container, s.validations, s.installs, s.gpus, s.pci_functions, s.device_nodes, s.holders,
+                  s.command_line, s.secure_boot, s.lockdown, s.kernel_log, s.kernels, s.next_kernel, s.dkms,
+                  s.boot_builders, s.reboot_required, s.runtime, s.cdi_specs, s.kubelet, s.expected_gpus, s.remembered);
 }
 
 }  // namespace
@@ -29,6 +31,9 @@ std::optional<LastGood> good_state(const Snapshot& snapshot) {
   good.driver = *snapshot.loaded_driver;
   if (snapshot.gpus.is_known()) {
     good.gpu_count = static_cast<std::uint32_t>(snapshot.gpus->size());
+    for (const Gpu& gpu : snapshot.gpus.value()) {
+      good.gpus.push_back(gpu.address);
+    }
   }
   good.from_container = snapshot.driver_container.is_known() && snapshot.driver_container->mounted;
   return good;

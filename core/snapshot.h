@@ -8,29 +8,18 @@
 #include <vector>
 
 #include "core/fact.h"
+#include "core/facts/devices.h"
+#include "core/facts/install.h"
+#include "core/facts/kernel_log.h"
+#include "core/facts/kubelet.h"
+#include "core/facts/modules.h"
+#include "core/facts/next_boot.h"
+#include "core/facts/runtime.h"
 #include "core/os_release.h"
 #include "core/time.h"
 #include "core/version.h"
 
 namespace gpuskew {
-
-/// A PCI function of vendor 10de that is a GPU: class 0300 (VGA) or 0302 (3D). Bridges, audio, USB functions
-/// and NVSwitches are not.
-struct Gpu {
-  std::string address;  ///< "0000:3b:00.0"
-  std::uint16_t device_id = 0;
-  Fact<std::string> driver;  ///< "nvidia", "nouveau", "vfio-pci"; absent: no driver is bound
-
-  bool operator==(const Gpu&) const = default;
-};
-
-/// The nvidia module file for the running kernel.
-struct ModuleFile {
-  std::string path;             ///< beneath the host root
-  Fact<DriverVersion> version;  ///< from the file's modinfo
-
-  bool operator==(const ModuleFile&) const = default;
-};
 
 enum class DriverRoot : std::uint8_t { Host, Container };
 
@@ -60,6 +49,7 @@ struct LastGood {
   DriverVersion driver;
   std::optional<std::uint32_t> gpu_count;  ///< nullopt: unknown then
   bool from_container = false;             ///< the driver came from the operator's driver container
+  std::vector<std::string> gpus{};         ///< their PCI addresses; empty: not known then
 
   bool operator==(const LastGood&) const = default;
 };
@@ -67,6 +57,11 @@ struct LastGood {
 struct Snapshot {
   static constexpr std::size_t kMaxGpus = 256;
   static constexpr std::size_t kMaxLibraries = 32;
+  static constexpr std::size_t kMaxKernels = 64;
+  static constexpr std::size_t kMaxDkmsEntries = 64;
+  static constexpr std::size_t kMaxBootBuilders = 8;
+  static constexpr std::size_t kMaxModules = 32;
+  static constexpr std::size_t kMaxDeviceNodes = 300;
 
   std::string node;
   std::string agent_version;
@@ -78,14 +73,41 @@ struct Snapshot {
   Fact<std::string> architecture;  ///< "x86_64", "aarch64"
   Fact<OsIdentity> os;
 
-  Fact<DriverVersion> loaded_driver;       ///< absent: no nvidia module is loaded
-  Fact<ModuleFlavour> loaded_flavour;      ///< absent with it
-  Fact<std::string> l4t_release;           ///< known on Jetson: this kind of driver is not judged
-  Fact<ModuleFile> module_file;            ///< absent: no nvidia module file for this kernel
-  Fact<std::vector<Library>> libraries;    ///< absent: none installed
-  Fact<DriverContainer> driver_container;  ///< absent: none
-  Fact<std::vector<Gpu>> gpus;             ///< a known empty list: no NVIDIA GPU
+  Fact<DriverVersion> loaded_driver;        ///< absent: no nvidia module is loaded
+  Fact<ModuleFlavour> loaded_flavour;       ///< absent with it
+  Fact<std::string> l4t_release;            ///< known on Jetson: this kind of driver is not judged
+  Fact<std::string> wsl;                    ///< known in WSL2 (the kernel's release): the driver is Windows'
+  Fact<ModuleFile> module_file;             ///< absent: no nvidia module file for this kernel
+  Fact<std::vector<KernelModule>> modules;  ///< nvidia's and their rivals' in the running kernel; known and empty: none
+  Fact<std::vector<Library>> libraries;     ///< absent: none installed
+  Fact<DriverVersion> fabric_manager;       ///< absent: not installed
+  Fact<DriverContainer> driver_container;   ///< absent: none
+  Fact<std::vector<ValidationMark>> validations;  ///< absent: no such directory
+  Fact<std::vector<InstallTrace>> installs;       ///< known and empty: no trace of an installer
 
+  Fact<std::vector<Gpu>> gpus;                   ///< a known empty list: no NVIDIA GPU
+  Fact<std::vector<PciFunction>> pci_functions;  ///< NVIDIA's that are no GPUs
+  Fact<std::vector<DeviceNode>> device_nodes;    ///< known and empty: none
+  Fact<DeviceHolders> holders;                   ///< absent: no device node to hold
+
+  Fact<std::string> command_line;  ///< of the kernel
+  Fact<bool> secure_boot;          ///< absent: not an EFI boot
+  Fact<std::string> lockdown;      ///< "none", "integrity", "confidentiality"; absent: a kernel without it
+  /// This boot's; known and empty: the log was read and names no cause.
+  Fact<std::vector<KernelLogEvent>> kernel_log;
+
+  Fact<std::vector<InstalledKernel>> kernels;  ///< by release
+  Fact<NextKernel> next_kernel;       ///< absent: no boot loader's configuration (a virtual machine's host boots it)
+  Fact<std::vector<DkmsEntry>> dkms;  ///< nvidia's; absent: no dkms tree
+  Fact<std::vector<BootBuilder>> boot_builders;  ///< known and empty: none
+  Fact<RebootRequired> reboot_required;          ///< absent: no mark
+
+  Fact<ContainerRuntime> runtime;        ///< absent: no container runtime
+  Fact<std::vector<CdiSpec>> cdi_specs;  ///< known and empty: none for NVIDIA
+  Fact<KubeletDevices> kubelet;          ///< absent: no kubelet here
+
+  /// The operator's word on how many GPUs this node has (agent.yaml); nullopt: what was seen last counts.
+  std::optional<std::uint32_t> expected_gpus{};
   /// What the agent itself remembers from its state directory; nullopt when it remembers nothing.
   std::optional<LastGood> remembered;
 

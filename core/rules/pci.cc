@@ -70,6 +70,10 @@ std::optional<Ruling> pci_devices(const Scene& scene) {
   return std::nullopt;
 }
 
+std::optional<Finding> fewer_gpus(const Scene&) {
+  return std::nullopt;
+}
+
 std::optional<Ruling> bound_driver(const Scene& scene) {
   const auto& gpus = scene.snapshot.gpus;
   if (!gpus.is_known() || !std::any_of(gpus->begin(), gpus->end(), is_foreign)) {

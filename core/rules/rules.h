@@ -38,8 +38,18 @@ std::optional<Ruling> pci_devices(const Scene& scene);
 std::optional<Ruling> bound_driver(const Scene& scene);
 /// The nvidia module is not loaded: gone after a kernel bump, never loaded, still coming, or unknown.
 std::optional<Ruling> module_loaded(const Scene& scene);
+/// An nvidia module neither comes nor goes any more.
+std::optional<Ruling> module_wedged(const Scene& scene);
+/// The kernel refused the module file: signature, lockdown, built for another kernel.
+std::optional<Ruling> module_rejected(const Scene& scene);
+/// The loaded module is not of the flavour (open, proprietary) that these GPUs need.
+std::optional<Ruling> module_flavour(const Scene& scene);
+/// The driver is loaded and has given a GPU up, or never got it to start.
+std::optional<Ruling> gpu_failed(const Scene& scene);
 /// User-space libraries and the loaded module disagree.
 std::optional<Ruling> libraries(const Scene& scene);
+/// Fabric manager and the loaded module disagree.
+std::optional<Ruling> fabric_manager(const Scene& scene);
 /// All is well now, but no driver image exists for this node.
 std::optional<Ruling> image(const Scene& scene);
 
@@ -48,10 +58,37 @@ std::optional<Ruling> device_for_driver(const Scene& scene);
 /// The running kernel is not known, and with it neither the module file nor the image that belong to it.
 std::optional<Ruling> kernel_known(const Scene& scene);
 
+// ---- what stands beside the layers: each may be found whatever else is, on a node that is judged at all
+
+/// Fewer GPUs on the bus than there were, or than the operator says there are; not none (pci_devices).
+std::optional<Finding> fewer_gpus(const Scene& scene);
+/// The next boot would lose the GPU.
+std::optional<Finding> next_boot_loses(const Scene& scene);
+/// Two installers own one driver, or parts that must agree.
+std::optional<Finding> install_conflict(const Scene& scene);
+/// The container runtime has no way to hand a GPU to a container, though something here expects one.
+std::optional<Finding> runtime_handler_missing(const Scene& scene);
+/// Its configuration is newer than the running daemon.
+std::optional<Finding> runtime_restart_needed(const Scene& scene);
+/// Two of its files set one table, and the merge keeps one of them.
+std::optional<Finding> runtime_config_conflict(const Scene& scene);
+
 /// Whether the agent has been silent too long; not a layer: it may stand beside any of them.
 std::optional<Finding> silence(const Scene& scene, Time last_heard);
 
 // ---- what the rules share
+
+/// What a reboot now would do to this node's GPU.
+NextBoot next_boot(const Scene& scene);
+
+/// Why the kernel would not take the module file, where this boot's log or the file itself says so.
+struct Refusal {
+  std::string why;  ///< "its signature was rejected"; completes "the kernel refuses the nvidia module: ..."
+  Evidence evidence;
+  RebootHelps reboot_helps = RebootHelps::No;
+  std::string next_step;  ///< a command
+};
+std::optional<Refusal> refusal(const Scene& scene);
 
 /// When the boot being judged began: its boot time where that is believable, else when it was first reported.
 Time boot_start(const Scene& scene);
