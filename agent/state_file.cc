@@ -136,13 +136,6 @@ bool is_refresh_due(const LastGood& from, const LastGood& to) {
   return to.at < from.at || to.at - from.at >= Memory::kRefreshInterval;
 }
 
-// The GPUs that fell off the bus while the module stayed loaded: that they were there is what makes the loss provable.
-void keep_known_count(const std::optional<LastGood>& before, LastGood& good) {
-  if (before && good.gpu_count.value_or(0) == 0 && before->gpu_count.value_or(0) > 0) {
-    good.gpu_count = before->gpu_count;
-  }
-}
-
 std::string driver_text(const Snapshot& snapshot) {
   if (snapshot.loaded_driver.is_known()) {
     return snapshot.loaded_driver->text();
@@ -162,7 +155,7 @@ std::string kernel_text(const Snapshot& snapshot) {
 void Memory::attach(Snapshot& snapshot) {
   std::optional<LastGood> good = good_state(snapshot);
   if (good) {
-    keep_known_count(remembered_, *good);
+    keep_known_gpus(remembered_, *good);
     if (!remembered_ || !is_same_state(*remembered_, *good) || is_refresh_due(*remembered_, *good)) {
       remembered_ = good;
     }

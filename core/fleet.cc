@@ -55,13 +55,6 @@ void note_fact_changes(const Snapshot& before, const Snapshot& after, Time now, 
   }
 }
 
-// A report without a GPU on the bus must not wipe out that there were some: that is what makes the loss provable.
-void keep_known_count(const std::optional<LastGood>& before, LastGood& good) {
-  if (before && good.gpu_count.value_or(0) == 0 && before->gpu_count.value_or(0) > 0) {
-    good.gpu_count = before->gpu_count;
-  }
-}
-
 void remember(const Snapshot& snapshot, Time now, NodeHistory& history) {
   const std::string boot = snapshot.boot_id.is_known() ? snapshot.boot_id.value() : std::string();
   if (history.boot_first_seen == Time{} || (!boot.empty() && boot != history.boot_id)) {
@@ -70,7 +63,7 @@ void remember(const Snapshot& snapshot, Time now, NodeHistory& history) {
   }
   if (std::optional<LastGood> good = good_state(snapshot)) {
     good->at = now;  // our clock: the agent's may be wrong
-    keep_known_count(history.last_good ? history.last_good : snapshot.remembered, *good);
+    keep_known_gpus(history.last_good ? history.last_good : snapshot.remembered, *good);
     history.last_good = std::move(good);
   } else if (!history.last_good) {
     history.last_good = snapshot.remembered;

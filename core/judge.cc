@@ -74,8 +74,9 @@ void judge_advice(const Scene& scene, Verdict& verdict) {
     if (!finding) {
       continue;
     }
-    if (verdict.state == NodeState::Ok) {
-      verdict.state = NodeState::Degraded;
+    const bool is_critical = finding->severity == Severity::Critical && verdict.state != NodeState::Broken;
+    if (verdict.state == NodeState::Ok || is_critical) {
+      verdict.state = is_critical ? NodeState::Broken : NodeState::Degraded;
       verdict.why = finding->cause;
     }
     verdict.findings.push_back(std::move(*finding));

@@ -39,4 +39,11 @@ std::optional<LastGood> good_state(const Snapshot& snapshot) {
   return good;
 }
 
+void keep_known_gpus(const std::optional<LastGood>& before, LastGood& good) {
+  if (before && good.gpu_count.value_or(0) < before->gpu_count.value_or(0)) {
+    good.gpu_count = before->gpu_count;
+    good.gpus = before->gpus;
+  }
+}
+
 }  // namespace gpuskew

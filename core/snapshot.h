@@ -118,4 +118,8 @@ struct Snapshot {
 /// The good state this snapshot proves, or nullopt when no module is known to be loaded.
 std::optional<LastGood> good_state(const Snapshot& snapshot);
 
+/// A report with fewer GPUs must not wipe out that there were more: that is what makes the loss provable. The greater
+/// number stays, with its addresses.
+void keep_known_gpus(const std::optional<LastGood>& before, LastGood& good);
+
 }  // namespace gpuskew

@@ -20,6 +20,9 @@ bool container_at_work(const Scene& scene) {
 // Nothing on this node can load a driver any more: waiting can not help.
 bool is_final(const Scene& scene) {
   const Snapshot& s = scene.snapshot;
+  if (scene.last_good != nullptr && refusal(scene) && !container_at_work(scene)) {
+    return true;
+  }
   if (!s.module_file.is_absent() || !s.driver_container.is_absent() || container_at_work(scene)) {
     return false;
   }
@@ -74,6 +77,17 @@ std::string image_sentence(const ImageNeed& need) {
                       : "driver image " + need.tag + " is missing in the matrix";
 }
 
+std::string reboot_command(const Scene& scene) {
+  const std::string node = shell_word(scene.snapshot.node);
+  return "kubectl drain " + node + " --ignore-daemonsets && ssh " + node + " sudo reboot";
+}
+
+// The boot loader takes another kernel than the one that runs, and that one has a driver.
+bool next_boot_brings_it_back(const Scene& scene, const NextBoot& next) {
+  return next.gpu == NextBootGpu::Keeps && next.kernel && scene.snapshot.kernel.is_known() &&
+         !(*next.kernel == scene.snapshot.kernel.value());
+}
+
 void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& finding) {
   const std::string node = shell_word(scene.snapshot.node);
   const std::string kernel =
@@ -85,6 +99,14 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
     finding.reboot_why = missing ? "the driver container needs an image that does not exist"
                                  : "the driver container has to load the module; its log says what stops it";
     finding.next_step = "kubectl get pods -A -o wide --field-selector spec.nodeName=" + node + " | grep nvidia-driver";
+  } else if (const NextBoot next = next_boot(scene); next_boot_brings_it_back(scene, next)) {
+    finding.reboot_helps = RebootHelps::Yes;
+    finding.reboot_why = next.why;
+    finding.next_step = reboot_command(scene);
+  } else if (const std::optional<Refusal> refused = refusal(scene)) {
+    finding.reboot_helps = refused->reboot_helps;
+    finding.reboot_why = "the kernel refuses the nvidia module: " + refused->why;
+    finding.next_step = refused->next_step;
   } else if (file.is_absent()) {
     finding.reboot_helps = RebootHelps::No;
     finding.reboot_why = "no nvidia module file exists for " + kernel_text(scene);
@@ -103,7 +125,9 @@ std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need) {
   const LastGood& good = *scene.last_good;
   std::string cause = "driver " + good.driver.text() + " worked on kernel " + good.kernel.text() +
                       "; after the boot into " + kernel_text(scene) + " no nvidia module is loaded";
-  if (scene.snapshot.module_file.is_absent() && !container_at_work(scene)) {
+  if (const std::optional<Refusal> refused = refusal(scene)) {
+    cause += ", because the kernel refuses it: " + refused->why;
+  } else if (scene.snapshot.module_file.is_absent() && !container_at_work(scene)) {
     cause += ", and no module file exists for it";
   } else if (need && need->exists && !*need->exists) {
     cause += ", and its driver image " + need->tag + " does not exist";
@@ -145,6 +169,9 @@ Ruling gone(const Scene& scene) {
   finding.evidence.push_back(seen(scene, scene.snapshot.kernel, "running kernel: " + kernel_text(scene)));
   finding.evidence.push_back(seen(scene, scene.snapshot.loaded_driver, "no nvidia module is loaded"));
   finding.evidence.push_back(module_file_evidence(scene));
+  if (std::optional<Refusal> refused = refusal(scene)) {
+    finding.evidence.push_back(std::move(refused->evidence));
+  }
   finding.evidence.push_back(container_evidence(scene));
   finding.evidence.push_back(gpus_evidence(scene));
   if (need) {

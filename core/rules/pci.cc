@@ -12,13 +12,18 @@ bool anything_of_nvidia(const Snapshot& snapshot) {
          snapshot.driver_container.is_known();
 }
 
-Ruling all_gone(const Scene& scene) {
-  Finding finding = make_finding(scene, FindingCode::GpuCountDrop, Severity::Critical,
-                                 std::max(boot_start(scene), scene.last_good->at));
-  const std::uint32_t before = scene.last_good->gpu_count.value_or(0);
-  finding.cause = before == 1 ? "the GPU this node had is gone from the PCI bus"
-                              : "all " + std::to_string(before) + " GPUs this node had are gone from the PCI bus";
-  finding.evidence = {last_good_evidence(scene), gpus_evidence(scene)};
+Ruling all_gone(const Scene& scene, const GpuCount& before) {
+  const Time last_seen = scene.last_good == nullptr ? boot_start(scene) : scene.last_good->at;
+  Finding finding =
+      make_finding(scene, FindingCode::GpuCountDrop, Severity::Critical, std::max(boot_start(scene), last_seen));
+  const std::string number = std::to_string(before.number);
+  if (before.is_configured) {
+    finding.cause = "none of the GPUs this node should have (" + number + ") is on the PCI bus";
+  } else {
+    finding.cause = before.number == 1 ? "the GPU this node had is gone from the PCI bus"
+                                       : "all " + number + " GPUs this node had are gone from the PCI bus";
+  }
+  finding.evidence = {before.evidence, gpus_evidence(scene)};
   finding.reboot_helps = RebootHelps::Unknown;
   finding.reboot_why =
       "a device missing from the bus is the hardware's, the firmware's or the hypervisor's to bring back";
@@ -52,8 +57,8 @@ std::optional<Ruling> pci_devices(const Scene& scene) {
     return std::nullopt;  // the layers above may still know
   }
   const bool none = gpus.is_absent() || gpus->empty();
-  if (none && scene.last_good != nullptr && scene.last_good->gpu_count.value_or(0) > 0) {
-    return all_gone(scene);
+  if (const std::optional<GpuCount> before = known_gpus(scene); none && before && before->number > 0) {
+    return all_gone(scene, *before);
   }
   if (none && scene.last_good == nullptr && scene.snapshot.loaded_driver.is_absent()) {
     std::string why = "no NVIDIA GPU on the PCI bus and no NVIDIA driver loaded";
@@ -67,10 +72,6 @@ std::optional<Ruling> pci_devices(const Scene& scene) {
                   "every GPU is handed to virtual machines (" + gpus->front().driver.value() + ")", std::nullopt,
                   std::nullopt};
   }
-  return std::nullopt;
-}
-
-std::optional<Finding> fewer_gpus(const Scene&) {
   return std::nullopt;
 }
 

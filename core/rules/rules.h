@@ -94,6 +94,14 @@ std::optional<Refusal> refusal(const Scene& scene);
 Time boot_start(const Scene& scene);
 /// True when `last_good` was seen in the boot being judged.
 bool good_in_this_boot(const Scene& scene);
+/// How many GPUs belong to this node: by the operator's word, else as many as were ever seen with a driver.
+struct GpuCount {
+  std::uint32_t number = 0;
+  Evidence evidence;
+  bool is_configured = false;  ///< the operator's word
+};
+/// nullopt: nobody knows.
+std::optional<GpuCount> known_gpus(const Scene& scene);
 /// A GPU that is not handed to virtual machines (vfio-pci and its kin).
 bool is_passthrough(const Gpu& gpu);
 
