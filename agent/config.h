@@ -1,13 +1,13 @@
 #pragma once
 
-// agent.yaml and the command line -> plain structs. A flag wins over the file; defaults live in the structs.
+// agent.yaml, with the flags over it -> plain structs. A flag wins over the file; defaults live in the structs.
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
+#include "agent/command_line.h"
 #include "core/result.h"
 #include "core/time.h"
 #include "runtime/log.h"
@@ -24,6 +24,9 @@ inline constexpr std::string_view kDefaultStateDirectory = "/var/lib/gpuskew-age
 inline constexpr Duration kMinInterval = std::chrono::milliseconds(100);
 inline constexpr Duration kMaxHeartbeat = std::chrono::minutes(10);
 inline constexpr Duration kMaxPoll = std::chrono::hours(1);
+inline constexpr Duration kMaxCheckWait = std::chrono::hours(1);
+/// As many as a snapshot holds.
+inline constexpr std::uint32_t kMaxExpectedGpus = 256;
 
 struct AggregatorConfig {
   /// nullopt: nobody said where the aggregator is.
@@ -42,37 +45,14 @@ struct AgentConfig {
   AggregatorConfig aggregator;
   Duration heartbeat = std::chrono::seconds(30);
   Duration poll = std::chrono::seconds(15);
+  /// How many GPUs this node has, by its operator's word; nullopt: as many as were ever seen.
+  std::optional<std::uint32_t> expected_gpus;
   LogLevel log_level = LogLevel::Info;
+  /// How long `check` may wait for an answer.
+  Duration check_wait{};
 
   bool operator==(const AgentConfig&) const = default;
 };
-
-enum class AgentCommand : std::uint8_t { Run, Facts };
-
-/// The command line as it was given: nullopt where a flag was not.
-struct CommandLine {
-  AgentCommand command = AgentCommand::Run;
-  bool check_config = false;
-  bool once = false;
-  bool json = false;
-  std::optional<std::string> config_file;
-  std::optional<std::string> node;
-  std::optional<std::string> host_root;
-  std::optional<std::string> state_directory;
-  std::optional<std::string> aggregator;
-  std::optional<std::string> server_name;
-  std::optional<std::string> ca;
-  std::optional<std::string> certificate;
-  std::optional<std::string> key;
-};
-
-/// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
-struct CommandLineEnd {
-  int code = 0;
-  std::string text;
-};
-
-std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv);
 
 /// The text of agent.yaml. `file` is for messages: "FILE:LINE: aggregator.adress: ...".
 Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view text);

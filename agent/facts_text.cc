@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/printable.h"
+
 namespace gpuskew {
 namespace {
 
@@ -21,25 +23,6 @@ std::string hex(unsigned value, int width) {
   std::array<char, 16> digits{};
   const int length = std::snprintf(digits.data(), digits.size(), "%0*x", width, value);
   return {digits.data(), static_cast<std::size_t>(length)};
-}
-
-// UTF-8 passes; the C1 controls among it are two bytes, 0xc2 and 0x80 to 0x9f.
-std::string printable(std::string_view text) {
-  std::string shown;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const auto next = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0U;
-    const bool c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-    if (byte < 0x20 || byte == 0x7f) {
-      shown += "\\x" + hex(byte, 2);
-    } else if (c1) {
-      shown += "\\x" + hex(next, 2);
-      ++at;
-    } else {
-      shown += text[at];
-    }
-  }
-  return shown;
 }
 
 template <class T>

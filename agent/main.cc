@@ -12,6 +12,7 @@
 #include <asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include "agent/check_command.h"
 #include "agent/config.h"
 #include "agent/facts_text.h"
 #include "agent/host_root.h"
@@ -267,7 +268,12 @@ int main_of(int argc, const char* const* argv) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
     return end->code;
   }
-  return static_cast<int>(run_command(std::get<CommandLine>(parsed)));
+  const auto& line = std::get<CommandLine>(parsed);
+  if (line.command == AgentCommand::Check) {
+    const auto config = load_agent_config(line, node_from_environment());
+    return config ? check_command(line, *config) : static_cast<int>(say(config.error().what));
+  }
+  return static_cast<int>(run_command(line));
 }
 
 }  // namespace

@@ -85,20 +85,30 @@ Result<void> StateFile::prepare() const {
   return check();
 }
 
-StateFile::Loaded StateFile::load(Time now) const {
+Result<std::optional<LastGood>> StateFile::read() const {
   auto text = read_file(path(), kMaxBytes);
   if (!text && text.error().code == ErrorCode::NotFound) {
-    return {};
+    return std::nullopt;
   }
-  if (!text && text.error().code == ErrorCode::Denied) {
-    return {std::nullopt, "the last good state can not be read: " + text.error().what};
+  if (!text) {
+    return tl::unexpected(text.error());
   }
-  Result<LastGood> good = text ? parse_state(*text) : Result<LastGood>(tl::unexpected(text.error()));
+  auto good = parse_state(*text);
+  if (!good) {
+    return fail(path().string(), good.error());
+  }
+  return std::move(*good);
+}
+
+StateFile::Loaded StateFile::load(Time now) const {
+  auto good = read();
   if (good) {
     return {std::move(*good), ""};
   }
-  return {std::nullopt,
-          "the last good state does not read: " + path().string() + ": " + good.error().what + "; " + move_aside(now)};
+  if (good.error().code == ErrorCode::Denied) {
+    return {std::nullopt, "the last good state can not be read: " + good.error().what};
+  }
+  return {std::nullopt, "the last good state does not read: " + good.error().what + "; " + move_aside(now)};
 }
 
 // Only the newest is kept: a disk that corrupts a file at each boot must not fill up with them.

@@ -26,6 +26,9 @@ class StateFile {
   /// Makes the directory where its parent is there, then check().
   Result<void> prepare() const;
 
+  /// nullopt: there is no file. Changes nothing. Errors: those of reading it; Malformed, Unsupported (not ours).
+  Result<std::optional<LastGood>> read() const;
+
   struct Loaded {
     std::optional<LastGood> good;
     std::string warning;  ///< what is ignored and where it went; "" when all is well

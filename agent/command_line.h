@@ -1,0 +1,42 @@
+#pragma once
+
+// The command line -> a plain struct.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace gpuskew {
+
+enum class AgentCommand : std::uint8_t { Run, Facts, Check };
+
+/// The command line as it was given: nullopt where a flag was not.
+struct CommandLine {
+  AgentCommand command = AgentCommand::Run;
+  bool check_config = false;
+  bool once = false;
+  bool json = false;
+  bool next_boot = false;   ///< check: judge only that
+  bool expect_gpu = false;  ///< check: a node without a GPU is a finding
+  std::optional<std::string> wait;
+  std::optional<std::string> config_file;
+  std::optional<std::string> node;
+  std::optional<std::string> host_root;
+  std::optional<std::string> state_directory;
+  std::optional<std::string> aggregator;
+  std::optional<std::string> server_name;
+  std::optional<std::string> ca;
+  std::optional<std::string> certificate;
+  std::optional<std::string> key;
+};
+
+/// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
+struct CommandLineEnd {
+  int code = 0;
+  std::string text;
+};
+
+std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace gpuskew
