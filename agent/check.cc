@@ -64,7 +64,7 @@ Verdict narrowed(Verdict verdict, CheckScope scope) {
   const bool keeps_next_boot = scope == CheckScope::NextBoot;
   std::erase_if(verdict.findings,
                 [keeps_next_boot](const Finding& finding) { return is_of_next_boot(finding) != keeps_next_boot; });
-  if (scope == CheckScope::Now && verdict.state == NodeState::Degraded && verdict.findings.empty()) {
+  if (scope != CheckScope::NextBoot && verdict.state == NodeState::Degraded && verdict.findings.empty()) {
     verdict.state = NodeState::Ok;
     verdict.why.clear();
   }
@@ -72,7 +72,10 @@ Verdict narrowed(Verdict verdict, CheckScope scope) {
 }
 
 CheckAnswer answer_of(const Verdict& verdict, CheckScope scope) {
-  if (!verdict.findings.empty()) {
+  const auto counts = [scope](const Finding& finding) {
+    return scope != CheckScope::CriticalNow || finding.severity == Severity::Critical;
+  };
+  if (std::any_of(verdict.findings.begin(), verdict.findings.end(), counts)) {
     return CheckAnswer::Findings;
   }
   if (scope == CheckScope::NextBoot) {
@@ -87,14 +90,15 @@ CheckAnswer answer_of(const Verdict& verdict, CheckScope scope) {
     }
     return CheckAnswer::CouldNotTell;
   }
-  const bool is_settled =
-      verdict.state == NodeState::Ok || verdict.state == NodeState::NoGpu || verdict.state == NodeState::NotJudged;
+  // Degraded without a finding that counts: warnings only.
+  const bool is_settled = verdict.state == NodeState::Ok || verdict.state == NodeState::NoGpu ||
+                          verdict.state == NodeState::NotJudged || verdict.state == NodeState::Degraded;
   return is_settled ? CheckAnswer::Good : CheckAnswer::CouldNotTell;
 }
 
 std::string check_text(const Snapshot& snapshot, const Verdict& verdict, CheckScope scope) {
   std::string text = node_text(snapshot) + ": ";
-  if (scope == CheckScope::Now) {
+  if (scope != CheckScope::NextBoot) {
     text += std::string(to_string(verdict.state)) + ": " +
             printable(verdict.why.empty() ? driver_summary(snapshot) : verdict.why) + "\n";
   }

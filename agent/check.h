@@ -15,8 +15,9 @@
 namespace gpuskew {
 
 enum class CheckScope : std::uint8_t {
-  Now,       ///< the node as it runs; what the next boot would lose is told and does not count
-  NextBoot,  ///< only that
+  Now,          ///< the node as it runs; what the next boot would lose is told and does not count
+  CriticalNow,  ///< the same; warnings are told and do not count either
+  NextBoot,     ///< only the next boot
 };
 
 /// The program's exit code.

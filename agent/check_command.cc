@@ -39,7 +39,9 @@ class Check {
   Check(const HostRoot& root, std::string node, const CommandLine& line, const AgentConfig& config)
       : root_(root),
         node_(std::move(node)),
-        scope_(line.next_boot ? CheckScope::NextBoot : CheckScope::Now),
+        scope_(line.next_boot       ? CheckScope::NextBoot
+               : line.only_critical ? CheckScope::CriticalNow
+                                    : CheckScope::Now),
         expected_gpus_(config.expected_gpus) {
     if (line.expect_gpu) {
       expected_gpus_ = std::max<std::uint32_t>(expected_gpus_.value_or(1), 1);

@@ -22,8 +22,10 @@ Examples:
       What is known of this node, each fact with the file it came from. Needs no aggregator, no certificate.
   gpuskew-agent facts --json --host-root /host
       The same for programs, from inside a container that has the host mounted at /host.
-  gpuskew-agent check --wait 10m
-      Judges this node by itself: 0 good, 1 findings, 2 could not tell. Waits until a driver that is still coming is there.
+  gpuskew-agent check
+      Judges this node by itself: 0 good, 1 findings, 2 could not tell.
+  gpuskew-agent check --wait 10m --only-critical
+      The same as a gate after a boot: waits while a driver may still come, and lets warnings pass.
   gpuskew-agent check --next-boot
       What a reboot now would do to the GPU: 0 keeps it (or there is none), 1 loses it, 2 cannot tell.
   gpuskew-agent check --next-boot --expect-gpu --host-root /mnt/image
@@ -86,6 +88,9 @@ std::optional<std::string> contradiction(const CommandLine& line) {
   if (line.check_config && line.once) {
     return "--check-config and --once exclude each other";
   }
+  if (line.next_boot && line.only_critical) {
+    return "--next-boot and --only-critical exclude each other";
+  }
   if (line.command != AgentCommand::Run && (line.check_config || line.once)) {
     return std::string(line.once ? "--once" : "--check-config") + " does not go with " +
            (line.command == AgentCommand::Facts ? "facts" : "check");
@@ -109,6 +114,7 @@ std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const cha
   CLI::App* check =
       app.add_subcommand("check", "Judge this node by itself, or what its next boot would bring")->fallthrough();
   check->add_flag("--next-boot", line.next_boot, "Only what a reboot now would do to the GPU");
+  check->add_flag("--only-critical", line.only_critical, "Warnings are told and do not count");
   check->add_flag("--expect-gpu", line.expect_gpu, "This node has a GPU: finding none is a finding");
   check->add_flag("--json", line.json, "For programs; the default is for people");
   check->add_option("--wait", line.wait, "Read again until there is an answer, for this long at most (30s, 10m)")

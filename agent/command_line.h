@@ -17,8 +17,9 @@ struct CommandLine {
   bool check_config = false;
   bool once = false;
   bool json = false;
-  bool next_boot = false;   ///< check: judge only that
-  bool expect_gpu = false;  ///< check: a node without a GPU is a finding
+  bool next_boot = false;      ///< check: judge only that
+  bool only_critical = false;  ///< check: warnings do not count
+  bool expect_gpu = false;     ///< check: a node without a GPU is a finding
   std::optional<std::string> wait;
   std::optional<std::string> config_file;
   std::optional<std::string> node;

@@ -7,9 +7,12 @@ command -v systemd-analyze >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for unit in gpuskew-agent gpuskew-aggregator; do
-  sed "s#@CMAKE_INSTALL_FULL_BINDIR@#$programs#; s#@CMAKE_INSTALL_FULL_DOCDIR@#/usr/share/doc/gpuskew#" \
-    "$tree/packaging/systemd/$unit.service.in" >"$work/$unit.service"
+cp "$tree/packaging/examples/gates/gpuskew-reboot.timer" "$work"
+for unit in gpuskew-agent gpuskew-aggregator gpuskew-gate gpuskew-reboot; do
+  template="$tree/packaging/systemd/$unit.service.in"
+  [[ -f $template ]] || template="$tree/packaging/examples/gates/$unit.service"
+  sed "s#@CMAKE_INSTALL_FULL_BINDIR@#$programs#; s#@CMAKE_INSTALL_FULL_DOCDIR@#/usr/share/doc/gpuskew#
+    s#/usr/local/bin/gpuskew#$programs/gpuskew#" "$template" >"$work/$unit.service"
   if grep -n '@' "$work/$unit.service" | grep -v '@system-service\|@privileged'; then
     echo "FAILED: $unit.service.in has a placeholder nobody fills" >&2
     exit 1

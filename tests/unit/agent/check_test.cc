@@ -50,6 +50,17 @@ TEST(Check, HasFindingsEvenWhereMoreIsUnknown) {
   EXPECT_EQ(now(verdict_of(NodeState::Unknown, {found(FindingCode::InstallConflict)})), CheckAnswer::Findings);
 }
 
+TEST(Check, LetsWarningsPassWhereOnlyWhatIsCriticalCounts) {
+  Finding broken = found(FindingCode::DriverNotLoaded);
+  broken.severity = Severity::Critical;
+  const auto critical = [](const Verdict& verdict) {
+    return answer_of(narrowed(verdict, CheckScope::CriticalNow), CheckScope::CriticalNow);
+  };
+  EXPECT_EQ(critical(verdict_of(NodeState::Degraded, {found(FindingCode::InstallConflict)})), CheckAnswer::Good);
+  EXPECT_EQ(critical(verdict_of(NodeState::Broken, {broken})), CheckAnswer::Findings);
+  EXPECT_EQ(critical(verdict_of(NodeState::Unknown, {found(FindingCode::InstallConflict)})), CheckAnswer::CouldNotTell);
+}
+
 TEST(Check, DoesNotHoldABootThatWorksForTheNextOneThatWillNot) {
   const Verdict verdict = verdict_of(NodeState::Degraded, {found(FindingCode::ModuleMissingNextKernel)});
   EXPECT_EQ(now(verdict), CheckAnswer::Good);
