@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,22 +16,6 @@ namespace {
 constexpr std::size_t kReadBlock = 16u << 10;
 constexpr std::size_t kMaxLinkText = 4096;  // the kernel's PATH_MAX
 constexpr std::size_t kListBlock = 32u << 10;
-// Under RESOLVE_IN_ROOT the kernel answers EAGAIN when a rename or mount raced with a "..".
-constexpr int kMaxRaceRetries = 8;
-
-int open_in_root(int root, const std::string& path, std::uint64_t flags) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  long descriptor = -1;
-  for (int tries = 0; tries < kMaxRaceRetries; ++tries) {
-    descriptor = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
-    if (descriptor >= 0 || (errno != EAGAIN && errno != EINTR)) {
-      break;
-    }
-  }
-  return static_cast<int>(descriptor);
-}
 
 FileKind kind_of_entry(int directory, const char* name, unsigned char type) {
   switch (type) {
@@ -78,41 +60,30 @@ bool append_entries(int directory, const char* block, std::size_t size, std::siz
 
 }  // namespace
 
-Result<HostRoot> HostRoot::open(const std::filesystem::path& root) {
+Result<HostRoot> HostRoot::open(const std::filesystem::path& root, std::optional<PathWalk> walk) {
   const int descriptor = ::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
     return host_file_error("opening host root", root.native(), errno);
   }
-  HostFile directory(descriptor, root.native());
-  const int probe = open_in_root(descriptor, "/", O_PATH | O_DIRECTORY);
-  if (probe < 0 && errno == ENOSYS) {
-    return fail(ErrorCode::Unsupported, "this kernel has no openat2: Linux 5.6 or newer is needed");
-  }
-  if (probe < 0 && errno == EPERM) {
-    return fail(ErrorCode::Unsupported, "openat2 is forbidden: a seccomp profile older than Linux 5.6 is in force");
-  }
-  if (probe < 0) {
-    return host_file_error("opening host root", root.native(), errno);
-  }
-  ::close(probe);
-  return HostRoot(std::move(directory), "");
+  const PathWalk chosen = walk.value_or(best_path_walk(descriptor));
+  return HostRoot(HostFile(descriptor, root.native()), "", chosen);
 }
 
 Result<HostRoot> HostRoot::beneath(std::string_view path) const {
-  auto directory = open_by_kernel(path, O_PATH | O_DIRECTORY, "opening");
+  auto directory = open_place(path, O_PATH | O_DIRECTORY, "opening");
   if (!directory) {
     return tl::unexpected(directory.error());
   }
   std::string prefix = directory->name();
-  return HostRoot(std::move(*directory), std::move(prefix));
+  return HostRoot(std::move(*directory), std::move(prefix), walk_);
 }
 
-Result<HostFile> HostRoot::open_by_kernel(std::string_view path, std::uint64_t flags, std::string_view doing) const {
+Result<HostFile> HostRoot::open_place(std::string_view path, std::uint64_t flags, std::string_view doing) const {
   std::string name = prefix_ + std::string(path);
   if (path.find('\0') != std::string_view::npos) {
     return fail(ErrorCode::Malformed, std::string(doing) + ": a NUL byte in the path");
   }
-  const int descriptor = open_in_root(directory_.descriptor(), std::string(path), flags);
+  const int descriptor = open_beneath(directory_.descriptor(), std::string(path), flags, walk_);
   if (descriptor < 0) {
     return host_file_error(doing, name, errno);
   }
@@ -120,12 +91,12 @@ Result<HostFile> HostRoot::open_by_kernel(std::string_view path, std::uint64_t f
 }
 
 Result<HostFile> HostRoot::open_path(std::string_view path) const {
-  return open_by_kernel(path, O_PATH, "opening");
+  return open_place(path, O_PATH, "opening");
 }
 
 Result<HostFile> HostRoot::open_file(std::string_view path) const {
   // Looked at before it is opened: opening a device can have effects (a watchdog starts to count).
-  auto place = open_by_kernel(path, O_PATH, "reading");
+  auto place = open_place(path, O_PATH, "reading");
   if (!place) {
     return place;
   }
@@ -137,7 +108,7 @@ Result<HostFile> HostRoot::open_file(std::string_view path) const {
     return fail(ErrorCode::Malformed, "reading " + place->name() + ": not a regular file");
   }
   // Were it swapped for a fifo or terminal just now, this would neither block nor adopt it.
-  auto file = open_by_kernel(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "reading");
+  auto file = open_place(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "reading");
   if (!file) {
     return file;
   }
@@ -185,7 +156,7 @@ Result<std::string> HostRoot::read_line(std::string_view path) const {
 }
 
 Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::size_t limit) const {
-  auto directory = open_by_kernel(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
+  auto directory = open_place(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
   if (!directory) {
     return tl::unexpected(directory.error());
   }
@@ -209,7 +180,7 @@ Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::s
 }
 
 Result<std::string> HostRoot::read_link(std::string_view path) const {
-  auto link = open_by_kernel(path, O_PATH | O_NOFOLLOW, "reading link");
+  auto link = open_place(path, O_PATH | O_NOFOLLOW, "reading link");
   if (!link) {
     return tl::unexpected(link.error());
   }
@@ -231,7 +202,7 @@ Result<std::string> HostRoot::read_link(std::string_view path) const {
 Result<std::string> HostRoot::resolve(std::string_view path) const {
   std::string current(path);
   for (std::size_t links = 0; links <= kMaxLinks; ++links) {
-    auto place = open_by_kernel(current, O_PATH | O_NOFOLLOW, "resolving");
+    auto place = open_place(current, O_PATH | O_NOFOLLOW, "resolving");
     if (!place) {
       return tl::unexpected(place.error());
     }
@@ -246,7 +217,7 @@ Result<std::string> HostRoot::resolve(std::string_view path) const {
     if (!target) {
       return target;
     }
-    // A relative target starts at the link's directory; ".." and links in it stay the kernel's business.
+    // A relative target starts at the link's directory; ".." and links in it are open_beneath's business.
     current = target->starts_with('/') ? *target : current.substr(0, current.rfind('/') + 1) + *target;
   }
   return fail(ErrorCode::Malformed,
@@ -254,7 +225,7 @@ Result<std::string> HostRoot::resolve(std::string_view path) const {
 }
 
 Result<FileStatus> HostRoot::status(std::string_view path) const {
-  auto place = open_by_kernel(path, O_PATH, "looking at");
+  auto place = open_place(path, O_PATH, "looking at");
   if (!place) {
     return tl::unexpected(place.error());
   }

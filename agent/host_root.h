@@ -1,16 +1,18 @@
 #pragma once
 
-// The only way to a host's files. Every path is resolved by the kernel beneath one root, so a fixture tree, a
+// The only way to a host's files. Every path is resolved beneath one root, so a fixture tree, a
 // node and a container's /host mount are the same code, and no link leads out of any of them.
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "agent/host_file.h"
+#include "agent/open_beneath.h"
 #include "core/result.h"
 
 namespace gpuskew {
@@ -35,8 +37,8 @@ class HostRoot {
   static constexpr std::size_t kMaxEntries = 64u << 10;
   static constexpr std::size_t kMaxLinks = 16;
 
-  /// Unsupported where the kernel has no openat2 (before Linux 5.6) or a seccomp profile forbids it.
-  static Result<HostRoot> open(const std::filesystem::path& root);
+  /// `walk` is for tests; nullopt: the best this kernel offers.
+  static Result<HostRoot> open(const std::filesystem::path& root, std::optional<PathWalk> walk = std::nullopt);
   /// A directory of this root as a root of its own, for a chroot such as /run/nvidia/driver.
   Result<HostRoot> beneath(std::string_view path) const;
 
@@ -59,11 +61,13 @@ class HostRoot {
   Result<FileStatus> status(std::string_view path) const;
 
  private:
-  HostRoot(HostFile directory, std::string prefix) : directory_(std::move(directory)), prefix_(std::move(prefix)) {}
-  Result<HostFile> open_by_kernel(std::string_view path, std::uint64_t flags, std::string_view doing) const;
+  HostRoot(HostFile directory, std::string prefix, PathWalk walk)
+      : directory_(std::move(directory)), prefix_(std::move(prefix)), walk_(walk) {}
+  Result<HostFile> open_place(std::string_view path, std::uint64_t flags, std::string_view doing) const;
 
   HostFile directory_;
   std::string prefix_;  ///< of a root made by beneath(), for messages
+  PathWalk walk_;
 };
 
 }  // namespace gpuskew

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,82 +20,98 @@
 namespace gpuskew {
 namespace {
 
-TEST(HostRoot, ReadsAFileBeneathTheRoot) {
+/// Everything holds for both ways of resolving a path.
+class HostRootTest : public ::testing::TestWithParam<PathWalk> {
+ protected:
+  static HostRoot opened(const std::filesystem::path& path) {
+    auto root = HostRoot::open(path, GetParam());
+    if (!root) {
+      throw std::runtime_error(root.error().what);
+    }
+    return std::move(*root);
+  }
+  static HostRoot root_of(const ScratchTree& tree) { return opened(tree.path()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(EachWalk, HostRootTest, ::testing::Values(PathWalk::Kernel, PathWalk::OwnWalk),
+                         [](const auto& each) { return each.param == PathWalk::Kernel ? "ByTheKernel" : "ByName"; });
+
+TEST_P(HostRootTest, ReadsAFileBeneathTheRoot) {
   const ScratchTree tree;
   tree.write("/etc/hostname", "gpu-01\n");
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   EXPECT_EQ(root.read("/etc/hostname").value(), "gpu-01\n");
   EXPECT_EQ(root.read_line("/etc/hostname").value(), "gpu-01");
 }
 
-TEST(HostRoot, KeepsNulBytesAndAFileWithoutALastNewline) {
+TEST_P(HostRootTest, KeepsNulBytesAndAFileWithoutALastNewline) {
   const ScratchTree tree;
   tree.write("/a", std::string_view("x\0y", 3));
-  EXPECT_EQ(tree.root().read_line("/a").value(), std::string("x\0y", 3));
+  EXPECT_EQ(root_of(tree).read_line("/a").value(), std::string("x\0y", 3));
 }
 
-TEST(HostRoot, RefusesToOpenWhatIsNoDirectory) {
+TEST_P(HostRootTest, RefusesToOpenWhatIsNoDirectory) {
   const ScratchTree tree;
   tree.write("/file", "x");
-  EXPECT_EQ(HostRoot::open(tree.path() / "missing").error().code, ErrorCode::NotFound);
-  const auto file = HostRoot::open(tree.path() / "file");
+  EXPECT_EQ(HostRoot::open(tree.path() / "missing", GetParam()).error().code, ErrorCode::NotFound);
+  const auto file = HostRoot::open(tree.path() / "file", GetParam());
   EXPECT_EQ(file.error().code, ErrorCode::NotFound);
   EXPECT_NE(file.error().what.find("not a directory"), std::string::npos) << file.error().what;
 }
 
-TEST(HostRoot, ResolvesAbsoluteLinksInsideTheRoot) {
+TEST_P(HostRootTest, ResolvesAbsoluteLinksInsideTheRoot) {
   const ScratchTree tree;
   tree.write("/usr/lib/os-release", "ID=inside\n");
   tree.link("/etc/os-release", "/usr/lib/os-release");
-  EXPECT_EQ(tree.root().read("/etc/os-release").value(), "ID=inside\n");
+  EXPECT_EQ(root_of(tree).read("/etc/os-release").value(), "ID=inside\n");
 }
 
-TEST(HostRoot, NeverLeavesTheRootByDots) {
+TEST_P(HostRootTest, NeverLeavesTheRootByDots) {
   const ScratchTree tree;
   tree.write("/inner/secret", "outer");
   tree.write("/inner/root/file", "x");
   tree.link("/inner/root/escape", "../../inner/secret");
   tree.link("/inner/root/absolute", (tree.path() / "inner/secret").string());
-  const HostRoot root = root_at(tree.path() / "inner/root");
+  const HostRoot root = opened(tree.path() / "inner/root");
   EXPECT_EQ(root.read("/escape").error().code, ErrorCode::NotFound);
   EXPECT_EQ(root.read("/../secret").error().code, ErrorCode::NotFound);
   EXPECT_EQ(root.read("/absolute").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, RefusesMagicLinks) {
-  const HostRoot root = root_at("/");
+TEST_P(HostRootTest, RefusesMagicLinks) {
+  const HostRoot root = opened("/");
   const auto read = root.read("/proc/self/root/etc/hostname");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::Malformed) << read.error().what;
 }
 
-TEST(HostRoot, NamesThePathAndTheReason) {
+TEST_P(HostRootTest, NamesThePathAndTheReason) {
   const ScratchTree tree;
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   EXPECT_EQ(root.read("/sys/module/nvidia/version").error(),
             (Error{ErrorCode::NotFound, "reading /sys/module/nvidia/version: no such file or directory"}));
   tree.write("/file", "x");
   EXPECT_EQ(root.read("/file/below").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, CallsALoopOfLinksMalformed) {
+TEST_P(HostRootTest, CallsALoopOfLinksMalformed) {
   const ScratchTree tree;
   tree.link("/a", "b");
   tree.link("/b", "a");
-  EXPECT_EQ(tree.root().read("/a").error().code, ErrorCode::Malformed);
-  EXPECT_EQ(tree.root().resolve("/a").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(root_of(tree).read("/a").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(root_of(tree).resolve("/a").error().code, ErrorCode::Malformed);
 }
 
-TEST(HostRoot, RefusesANulByteInAPath) {
+TEST_P(HostRootTest, RefusesANulByteInAPath) {
   const ScratchTree tree;
   tree.write("/etc/hostname", "x");
-  EXPECT_EQ(tree.root().read(std::string_view("/etc/hostname\0junk", 18)).error().code, ErrorCode::Malformed);
+  EXPECT_EQ(root_of(tree).read(std::string_view("/etc/hostname\0junk", 18)).error().code, ErrorCode::Malformed);
 }
 
-TEST(HostRoot, StopsAtTheLimitOfAFile) {
+TEST_P(HostRootTest, StopsAtTheLimitOfAFile) {
   const ScratchTree tree;
   tree.write("/big", std::string(1 << 20, 'x'));
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   const auto big = root.read("/big");
   ASSERT_FALSE(big);
   EXPECT_EQ(big.error(), (Error{ErrorCode::TooLarge, "reading /big: more than 65536 bytes"}));
@@ -103,8 +120,8 @@ TEST(HostRoot, StopsAtTheLimitOfAFile) {
   EXPECT_EQ(root.read_line("/big").error().code, ErrorCode::TooLarge);
 }
 
-TEST(HostRoot, ReadsProcFilesThatSayTheyAreEmpty) {
-  const HostRoot root = root_at("/");
+TEST_P(HostRootTest, ReadsProcFilesThatSayTheyAreEmpty) {
+  const HostRoot root = opened("/");
   const auto status = root.status("/proc/sys/kernel/osrelease");
   if (!status) {
     GTEST_SKIP() << "no procfs here";
@@ -113,7 +130,7 @@ TEST(HostRoot, ReadsProcFilesThatSayTheyAreEmpty) {
   EXPECT_FALSE(root.read("/proc/sys/kernel/osrelease").value().empty());
 }
 
-TEST(HostRoot, RefusesFifosSocketsDevicesAndDirectoriesAsFiles) {
+TEST_P(HostRootTest, RefusesFifosSocketsDevicesAndDirectoriesAsFiles) {
   const ScratchTree tree;
   tree.fifo("/fifo");  // with no writer: opening it for reading would block
   tree.directory("/directory");
@@ -122,17 +139,17 @@ TEST(HostRoot, RefusesFifosSocketsDevicesAndDirectoriesAsFiles) {
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, (tree.path() / "socket").c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   for (const char* path : {"/fifo", "/directory", "/socket"}) {
     EXPECT_EQ(root.read(path).error(),
               (Error{ErrorCode::Malformed, std::string("reading ") + path + ": not a regular file"}));
     EXPECT_FALSE(root.open_file(path)) << path;
   }
-  EXPECT_EQ(root_at("/").read("/dev/null").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(opened("/").read("/dev/null").error().code, ErrorCode::Malformed);
   ::close(listener);
 }
 
-TEST(HostRoot, SaysDeniedWhenItMayNotLook) {
+TEST_P(HostRootTest, SaysDeniedWhenItMayNotLook) {
   const ScratchTree tree;
   tree.write("/closed/file", "x");
   ::chmod((tree.path() / "closed").c_str(), 0700);
@@ -143,7 +160,7 @@ TEST(HostRoot, SaysDeniedWhenItMayNotLook) {
     constexpr uid_t kNobody = 65534;
     const bool other_user = ::getuid() != 0 ? ::chmod((tree.path() / "closed").c_str(), 0) == 0
                                             : ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
-    const auto read = root_at(tree.path()).read("/closed/file");
+    const auto read = opened(tree.path()).read("/closed/file");
     ::_exit(other_user && !read && read.error().code == ErrorCode::Denied ? 0 : 1);
   }
   int status = 0;
@@ -152,24 +169,24 @@ TEST(HostRoot, SaysDeniedWhenItMayNotLook) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(HostRoot, ListsSortedWithTheKindOfEachEntry) {
+TEST_P(HostRootTest, ListsSortedWithTheKindOfEachEntry) {
   const ScratchTree tree;
   tree.write("/d/file", "x");
   tree.directory("/d/a-directory");
   tree.link("/d/link", "nowhere");
   tree.fifo("/d/pipe");
-  EXPECT_EQ(tree.root().list("/d").value(), (std::vector<DirectoryEntry>{{"a-directory", FileKind::Directory},
-                                                                         {"file", FileKind::Regular},
-                                                                         {"link", FileKind::Link},
-                                                                         {"pipe", FileKind::Other}}));
+  EXPECT_EQ(root_of(tree).list("/d").value(), (std::vector<DirectoryEntry>{{"a-directory", FileKind::Directory},
+                                                                           {"file", FileKind::Regular},
+                                                                           {"link", FileKind::Link},
+                                                                           {"pipe", FileKind::Other}}));
 }
 
-TEST(HostRoot, ListsAllOfADirectoryOrNothing) {
+TEST_P(HostRootTest, ListsAllOfADirectoryOrNothing) {
   const ScratchTree tree;
   for (int index = 0; index < 1200; ++index) {  // several getdents blocks
     tree.write("/d/" + std::string(40, 'n') + std::to_string(index), "");
   }
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   EXPECT_EQ(root.list("/d", 1200).value().size(), 1200U);
   EXPECT_EQ(root.list("/d", 1199).error().code, ErrorCode::TooLarge);
   tree.write("/file", "x");
@@ -177,33 +194,33 @@ TEST(HostRoot, ListsAllOfADirectoryOrNothing) {
   EXPECT_EQ(root.list("/missing").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, ReadsALinkWithoutFollowingIt) {
+TEST_P(HostRootTest, ReadsALinkWithoutFollowingIt) {
   const ScratchTree tree;
   tree.link("/driver", "../../../bus/pci/drivers/nvidia");
   tree.write("/file", "x");
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   EXPECT_EQ(root.read_link("/driver").value(), "../../../bus/pci/drivers/nvidia");
   EXPECT_EQ(root.read_link("/file").error().code, ErrorCode::Malformed);
   EXPECT_EQ(root.read_link("/missing").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, ResolvesAChainOfLinksToItsLastName) {
+TEST_P(HostRootTest, ResolvesAChainOfLinksToItsLastName) {
   const ScratchTree tree;
   tree.write("/usr/lib/nvidia/current/libcuda.so.550.90.07", "x");
   tree.link("/usr/lib/nvidia/current/libcuda.so.1", "libcuda.so.550.90.07");
   tree.link("/etc/alternatives/cuda", "/usr/lib/nvidia/current/libcuda.so.1");
   tree.link("/usr/lib/libcuda.so.1", "../../etc/alternatives/cuda");
   tree.link("/usr/lib/dangling", "nowhere");
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   EXPECT_EQ(root.resolve("/usr/lib/libcuda.so.1").value(), "/usr/lib/nvidia/current/libcuda.so.550.90.07");
   EXPECT_EQ(root.resolve("/usr/lib/dangling").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, TellsOneFileFromAnotherByItsStatus) {
+TEST_P(HostRootTest, TellsOneFileFromAnotherByItsStatus) {
   const ScratchTree tree;
   tree.write("/a", "1234");
   tree.link("/b", "a");
-  const HostRoot root = tree.root();
+  const HostRoot root = root_of(tree);
   const auto status = root.status("/b");
   ASSERT_TRUE(status);
   EXPECT_EQ(status->kind, FileKind::Regular);
@@ -213,22 +230,22 @@ TEST(HostRoot, TellsOneFileFromAnotherByItsStatus) {
   EXPECT_NE(status->inode, root.status("/c").value().inode);
 }
 
-TEST(HostRoot, MakesADirectoryARootOfItsOwn) {
+TEST_P(HostRootTest, MakesADirectoryARootOfItsOwn) {
   const ScratchTree tree;
   tree.write("/run/nvidia/driver/etc/os-release", "ID=container\n");
   tree.write("/etc/os-release", "ID=host\n");
   tree.link("/run/nvidia/driver/link", "/etc/os-release");
-  const auto driver = tree.root().beneath("/run/nvidia/driver");
+  const auto driver = root_of(tree).beneath("/run/nvidia/driver");
   ASSERT_TRUE(driver);
   EXPECT_EQ(driver->read("/link").value(), "ID=container\n");
   EXPECT_EQ(driver->read("/x").error().what, "reading /run/nvidia/driver/x: no such file or directory");
-  EXPECT_EQ(tree.root().beneath("/run/missing").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(root_of(tree).beneath("/run/missing").error().code, ErrorCode::NotFound);
 }
 
-TEST(HostRoot, GivesAPathForInotifyThatReachesTheSameFile) {
+TEST_P(HostRootTest, GivesAPathForInotifyThatReachesTheSameFile) {
   const ScratchTree tree;
   tree.write("/sys/module/x", "content");
-  const auto place = tree.root().open_path("/sys/module");
+  const auto place = root_of(tree).open_path("/sys/module");
   ASSERT_TRUE(place);
   EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(place->watch_path()) / "x"));
 }
