@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,9 @@ FileKind file_kind(std::uint32_t mode) {
   }
   if (S_ISDIR(mode)) {
     return FileKind::Directory;
+  }
+  if (S_ISCHR(mode)) {
+    return FileKind::CharacterDevice;
   }
   return S_ISLNK(mode) ? FileKind::Link : FileKind::Other;
 }
@@ -51,8 +55,13 @@ Result<FileStatus> HostFile::status() const {
     return host_file_error("looking at", name_, errno);
   }
   constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  return FileStatus{file_kind(raw.st_mode), raw.st_dev, raw.st_ino, static_cast<std::uint64_t>(raw.st_size),
-                    static_cast<std::int64_t>(raw.st_mtim.tv_sec) * kNsPerSecond + raw.st_mtim.tv_nsec};
+  return FileStatus{file_kind(raw.st_mode),
+                    raw.st_dev,
+                    raw.st_ino,
+                    static_cast<std::uint64_t>(raw.st_size),
+                    static_cast<std::int64_t>(raw.st_mtim.tv_sec) * kNsPerSecond + raw.st_mtim.tv_nsec,
+                    major(raw.st_rdev),
+                    minor(raw.st_rdev)};
 }
 
 HostFile::HostFile(HostFile&& other) noexcept

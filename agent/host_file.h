@@ -9,7 +9,7 @@
 
 namespace gpuskew {
 
-enum class FileKind : std::uint8_t { Regular, Directory, Link, Other };
+enum class FileKind : std::uint8_t { Regular, Directory, Link, CharacterDevice, Other };
 
 /// Of a stat's st_mode.
 FileKind file_kind(std::uint32_t mode);
@@ -18,8 +18,10 @@ struct FileStatus {
   FileKind kind = FileKind::Other;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint64_t size = 0;        ///< bytes; procfs and sysfs report 0 or a page
-  std::int64_t modified_ns = 0;  ///< since the Unix epoch
+  std::uint64_t size = 0;          ///< bytes; procfs and sysfs report 0 or a page
+  std::int64_t modified_ns = 0;    ///< since the Unix epoch
+  std::uint32_t device_major = 0;  ///< of a device file, what it stands for; else 0
+  std::uint32_t device_minor = 0;
 
   bool operator==(const FileStatus&) const = default;
 };

@@ -25,6 +25,8 @@ FileKind kind_of_entry(int directory, const char* name, unsigned char type) {
       return FileKind::Directory;
     case DT_LNK:
       return FileKind::Link;
+    case DT_CHR:
+      return FileKind::CharacterDevice;
     case DT_UNKNOWN: {  // some file systems do not store the type
       struct stat raw {};
       const bool known = ::fstatat(directory, name, &raw, AT_SYMLINK_NOFOLLOW) == 0;
@@ -35,9 +37,9 @@ FileKind kind_of_entry(int directory, const char* name, unsigned char type) {
   }
 }
 
-// Appends one getdents block; false when `limit` is passed.
-bool append_entries(int directory, const char* block, std::size_t size, std::size_t limit,
-                    std::vector<DirectoryEntry>& entries) {
+// Calls `take(name, type)` for each record of one getdents block but "." and ".."; false as soon as it returns false.
+template <class Take>
+bool each_record(const char* block, std::size_t size, const Take& take) {
   std::size_t at = 0;
   while (at < size) {
     const char* record = block + at;
@@ -47,15 +49,38 @@ bool append_entries(int directory, const char* block, std::size_t size, std::siz
     const char* name = record + offsetof(dirent64, d_name);
     at += length;
     const std::string_view text(name);
-    if (text == "." || text == "..") {
-      continue;
-    }
-    if (entries.size() == limit) {
+    if (text != "." && text != ".." && !take(name, type)) {
       return false;
     }
-    entries.push_back({std::string(text), kind_of_entry(directory, name, type)});
   }
   return true;
+}
+
+// Every entry of a directory. TooLarge past `limit` of them.
+template <class Take>
+Result<void> each_entry(const HostFile& directory, std::size_t limit, const Take& take) {
+  std::vector<char> block(kListBlock);
+  std::size_t entries = 0;
+  const auto counted = [&](const char* name, unsigned char type) {
+    if (entries++ == limit) {
+      return false;
+    }
+    take(name, type);
+    return true;
+  };
+  for (;;) {
+    const ssize_t got = ::getdents64(directory.descriptor(), block.data(), block.size());
+    if (got < 0) {
+      return host_file_error("listing", directory.name(), errno);
+    }
+    if (got == 0) {
+      return {};
+    }
+    if (!each_record(block.data(), static_cast<std::size_t>(got), counted)) {
+      return fail(ErrorCode::TooLarge,
+                  "listing " + directory.name() + ": more than " + std::to_string(limit) + " entries");
+    }
+  }
 }
 
 }  // namespace
@@ -161,22 +186,37 @@ Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::s
     return tl::unexpected(directory.error());
   }
   std::vector<DirectoryEntry> entries;
-  std::vector<char> block(kListBlock);
-  for (;;) {
-    const ssize_t got = ::getdents64(directory->descriptor(), block.data(), block.size());
-    if (got < 0) {
-      return host_file_error("listing", directory->name(), errno);
-    }
-    if (got == 0) {
-      break;
-    }
-    if (!append_entries(directory->descriptor(), block.data(), static_cast<std::size_t>(got), limit, entries)) {
-      return fail(ErrorCode::TooLarge,
-                  "listing " + directory->name() + ": more than " + std::to_string(limit) + " entries");
-    }
+  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type) {
+    entries.push_back({name, kind_of_entry(directory->descriptor(), name, type)});
+  });
+  if (!listed) {
+    return tl::unexpected(listed.error());
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return entries;
+}
+
+Result<std::size_t> HostRoot::each_link(std::string_view path, std::size_t limit, const VisitLink& visit) const {
+  auto directory = open_by_kernel(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
+  if (!directory) {
+    return tl::unexpected(directory.error());
+  }
+  std::array<char, kMaxLinkText> target;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by readlinkat
+  std::size_t links = 0;
+  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type) {
+    if (type != DT_LNK && type != DT_UNKNOWN) {
+      return;
+    }
+    const ssize_t length = ::readlinkat(directory->descriptor(), name, target.data(), target.size());
+    if (length >= 0) {
+      ++links;
+      visit(name, std::string_view(target.data(), static_cast<std::size_t>(length)));
+    }
+  });
+  if (!listed) {
+    return tl::unexpected(listed.error());
+  }
+  return links;
 }
 
 Result<std::string> HostRoot::read_link(std::string_view path) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,8 +38,12 @@ class HostRoot {
   static constexpr std::size_t kMaxEntries = 64u << 10;
   static constexpr std::size_t kMaxLinks = 16;
 
+  /// The link's name, and where it points as it is written in the link; both only for the time of the call.
+  using VisitLink = std::function<void(std::string_view name, std::string_view target)>;
+
   /// `walk` is for tests; nullopt: the best this kernel offers.
   static Result<HostRoot> open(const std::filesystem::path& root, std::optional<PathWalk> walk = std::nullopt);
+
   /// A directory of this root as a root of its own, for a chroot such as /run/nvidia/driver.
   Result<HostRoot> beneath(std::string_view path) const;
 
@@ -52,6 +57,10 @@ class HostRoot {
   Result<HostFile> open_path(std::string_view path) const;
   /// Every entry but "." and "..", sorted by name. TooLarge past `limit` entries, never a part of them.
   Result<std::vector<DirectoryEntry>> list(std::string_view path, std::size_t limit = kMaxEntries) const;
+  /// Calls `visit` for each link in a directory, in the directory's own order, at one system call a link; returns how
+  /// many there were. Entries of other kinds and links that can not be read (gone by then) are left out. TooLarge past
+  /// `limit` entries, which is noticed only after `limit` of them were visited.
+  Result<std::size_t> each_link(std::string_view path, std::size_t limit, const VisitLink& visit) const;
   /// Where a link points, as it is written in the link. Malformed when the path is no link.
   Result<std::string> read_link(std::string_view path) const;
   /// The file a chain of links ends at, as a path beneath this root. NotFound when the chain dangles, Malformed past

@@ -13,8 +13,9 @@ inline constexpr std::string_view kKernelHostName = "/proc/sys/kernel/hostname";
 inline constexpr std::string_view kPciDevices = "/sys/bus/pci/devices";
 inline constexpr std::string_view kModuleTrees = "/lib/modules";
 
-/// What holds the files that every probe reads, whatever the node looks like.
-inline constexpr std::array<std::string_view, 19> kWatchedPaths{
+/// What holds the files that every probe reads, whatever the node looks like. Not dev: every program that has written
+/// to dev/null would wake us, and the driver's nodes come with its module, which the kernel's events tell.
+inline constexpr std::array<std::string_view, 20> kWatchedPaths{
     "/proc",
     "/proc/driver/nvidia",
     "/proc/sys/kernel",
@@ -34,6 +35,7 @@ inline constexpr std::array<std::string_view, 19> kWatchedPaths{
     "/usr/lib/aarch64-linux-gnu",
     "/lib/x86_64-linux-gnu",
     "/lib64",
+    "/var/lib/kubelet/device-plugins",
 };
 
 /// Beneath a kernel's module tree, where distributions, dkms and drivers put nvidia.ko.

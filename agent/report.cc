@@ -35,7 +35,7 @@ Reporter::Reporter(const HostRoot& root, const Log& log, std::string node, State
 }
 
 void Reporter::read(Time now) {
-  Snapshot snapshot = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &versions_);
+  Snapshot snapshot = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
   log_changes(snapshot);
   memory_.attach(snapshot);
   save();

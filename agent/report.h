@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/probes/module_version.h"
+#include "agent/read_cache.h"
 #include "agent/state_file.h"
 #include "core/snapshot.h"
 #include "core/time.h"
@@ -25,6 +25,9 @@ class Reporter {
   /// Reads every fact, a few milliseconds. A snapshot that says something new is delivered.
   void read(Time now);
 
+  /// Another read soon would know more: the search for those who hold a device is not at its end.
+  bool is_searching() const { return cache_.holders.is_searching(); }
+
   /// The newest snapshot; nullptr before the first read().
   const std::shared_ptr<const Snapshot>& latest() const { return latest_; }
 
@@ -38,7 +41,7 @@ class Reporter {
   StateFile state_;
   Memory memory_;
   Deliver deliver_;
-  ModuleVersionCache versions_;
+  ReadCache cache_;
   std::shared_ptr<const Snapshot> latest_;
   bool is_saving_broken_ = false;
 };

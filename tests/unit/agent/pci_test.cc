@@ -9,6 +9,10 @@
 namespace gpuskew {
 namespace {
 
+Fact<std::vector<Gpu>> gpus_of(const ScratchTree& tree) {
+  return read_pci(tree.root()).gpus;
+}
+
 TEST(Gpus, AreDisplayAnd3dControllersOfNvidiaOnly) {
   const ScratchTree tree;
   tree.pci("0001:00:00.0", "0x10de", "0x20b2", "0x030200", "nvidia");
@@ -17,7 +21,7 @@ TEST(Gpus, AreDisplayAnd3dControllersOfNvidiaOnly) {
   tree.pci("0005:00:00.0", "0x10de", "0x1af1", "0x068000");                   // NVSwitch
   tree.pci("0004:00:00.0", "0x10de", "0x22ce", "0x060400", "pcieport");       // GB10's host bridge
   tree.pci("0000:02:00.0", "0x1a03", "0x2000", "0x030000", "ast");            // another maker's VGA
-  const auto fact = read_gpus(tree.root());
+  const auto fact = gpus_of(tree);
   ASSERT_TRUE(fact.is_known());
   ASSERT_EQ(fact->size(), 2U);
   EXPECT_EQ(fact->at(0).address, "0000:01:00.0");
@@ -31,7 +35,7 @@ TEST(Gpus, AreDisplayAnd3dControllersOfNvidiaOnly) {
 TEST(Gpus, WithoutADriverSayThatNoneIsBound) {
   const ScratchTree tree;
   tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
-  const auto fact = read_gpus(tree.root());
+  const auto fact = gpus_of(tree);
   EXPECT_TRUE(fact->at(0).driver.is_absent());
 }
 
@@ -40,16 +44,16 @@ TEST(Gpus, AreNotTheirVirtualFunctions) {
   tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200", "nvidia");
   tree.pci("0000:3b:00.4", "0x10de", "0x20b0", "0x030200", "nvidia");
   tree.link("/sys/bus/pci/devices/0000:3b:00.4/physfn", "../0000:3b:00.0");
-  EXPECT_EQ(read_gpus(tree.root())->size(), 1U);
+  EXPECT_EQ(gpus_of(tree)->size(), 1U);
 }
 
 TEST(Gpus, AreKnownToBeNoneWhereTheBusIsEmptyOrNotThere) {
   const ScratchTree tree;
   tree.pci("0000:00:00.0", "0x8086", "0x1237", "0x060000");
-  EXPECT_TRUE(read_gpus(tree.root())->empty());
+  EXPECT_TRUE(gpus_of(tree)->empty());
   tree.remove("/sys/bus/pci");
   tree.write("/sys/bus/virtio/drivers_autoprobe", "1\n");
-  const auto fact = read_gpus(tree.root());
+  const auto fact = gpus_of(tree);
   ASSERT_TRUE(fact.is_known());
   EXPECT_TRUE(fact->empty());
   EXPECT_EQ(fact.source(), "/sys/bus");
@@ -57,18 +61,18 @@ TEST(Gpus, AreKnownToBeNoneWhereTheBusIsEmptyOrNotThere) {
 
 TEST(Gpus, AreUnknownWithoutSysfs) {
   const ScratchTree tree;
-  EXPECT_TRUE(read_gpus(tree.root()).is_unknown());
+  EXPECT_TRUE(gpus_of(tree).is_unknown());
   tree.directory("/sys/bus");  // an empty mount point
-  EXPECT_TRUE(read_gpus(tree.root()).is_unknown());
+  EXPECT_TRUE(gpus_of(tree).is_unknown());
   tree.directory("/sys/bus/pci");  // a bus without its devices
-  EXPECT_TRUE(read_gpus(tree.root()).is_unknown());
+  EXPECT_TRUE(gpus_of(tree).is_unknown());
 }
 
 TEST(Gpus, AreUnknownWhenAnyDeviceCanNotBeRead) {
   const ScratchTree tree;
   tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200", "nvidia");
   tree.fifo("/sys/bus/pci/devices/0000:86:00.0/vendor");
-  const auto fact = read_gpus(tree.root());
+  const auto fact = gpus_of(tree);
   ASSERT_TRUE(fact.is_unknown());
   EXPECT_EQ(fact.why().what, "reading /sys/bus/pci/devices/0000:86:00.0/vendor: not a regular file");
 }
@@ -78,7 +82,7 @@ TEST(Gpus, AreUnknownWhenAnAttributeIsNoNumber) {
     const ScratchTree tree;
     tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
     tree.write("/sys/bus/pci/devices/0000:3b:00.0/vendor", bad);
-    EXPECT_EQ(read_gpus(tree.root()).why().code, ErrorCode::Malformed) << bad;
+    EXPECT_EQ(gpus_of(tree).why().code, ErrorCode::Malformed) << bad;
   }
 }
 
@@ -86,14 +90,14 @@ TEST(Gpus, LeaveOutADeviceThatWentBetweenListingAndReading) {
   const ScratchTree tree;
   tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
   tree.link("/sys/bus/pci/devices/0000:86:00.0", "../../../devices/gone");
-  EXPECT_EQ(read_gpus(tree.root())->size(), 1U);
+  EXPECT_EQ(gpus_of(tree)->size(), 1U);
 }
 
 TEST(Gpus, KeepABoundDriverThatCanNotBeToldApartFromTheRest) {
   const ScratchTree tree;
   tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
   tree.write("/sys/bus/pci/devices/0000:3b:00.0/driver", "no link");
-  const auto fact = read_gpus(tree.root());
+  const auto fact = gpus_of(tree);
   ASSERT_TRUE(fact.is_known());
   EXPECT_TRUE(fact->at(0).driver.is_unknown());
 }
@@ -103,7 +107,7 @@ TEST(Gpus, BeyondTheLimitAreUnknown) {
   for (std::size_t index = 0; index <= Snapshot::kMaxGpus; ++index) {
     tree.pci("gpu" + std::to_string(index), "0x10de", "0x20b0", "0x030200");
   }
-  EXPECT_EQ(read_gpus(tree.root()).why().code, ErrorCode::TooLarge);
+  EXPECT_EQ(gpus_of(tree).why().code, ErrorCode::TooLarge);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST(TakeSnapshot, KeepsEveryFactApartFromTheTroubleOfOthers) {
 
 TEST(TakeSnapshot, FindsTheSameFactsTwice) {
   const HostRoot root = host_fixture("skewed");
-  ModuleVersionCache cache;
+  ReadCache cache;
   const Snapshot first = take_snapshot(root, "n", "0", kNow, &cache);
   const Snapshot second = take_snapshot(root, "n", "0", kNow + std::chrono::seconds(15), &cache);
   EXPECT_TRUE(second.same_facts(first));

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "agent/probes/device_holders.h"
+#include "agent/probes/kernel_modules.h"
+#include "agent/probes/kernel_settings.h"
+#include "agent/probes/kubelet_devices.h"
+#include "agent/probes/module_version.h"
+
+namespace gpuskew {
+
+/// What the probes remember from one read to the next, so that a read costs little and knows how long a thing lasts.
+struct ReadCache {
+  ModuleVersionCache versions;
+  ModuleStates module_states;
+  HolderCache holders;
+  KubeletCache kubelet;
+  SecureBootMemory secure_boot;
+};
+
+}  // namespace gpuskew
