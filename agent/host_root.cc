@@ -197,7 +197,7 @@ Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::s
 }
 
 Result<std::size_t> HostRoot::each_link(std::string_view path, std::size_t limit, const VisitLink& visit) const {
-  auto directory = open_by_kernel(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
+  auto directory = open_place(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, "listing");
   if (!directory) {
     return tl::unexpected(directory.error());
   }

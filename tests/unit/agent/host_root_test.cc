@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -264,6 +265,38 @@ TEST(HostFile, ReleasesWhatItHeldWhenAssignedTo) {
   EXPECT_EQ(a->read_at(1, 2).value(), "bb");
   EXPECT_EQ(a->read_at(2, 100).value(), "bb");
   EXPECT_EQ(a->read_at(100, 1).value(), "");
+}
+
+TEST(HostRootEachLink, GivesEveryLinkOfADirectoryAsItIsWritten) {
+  const ScratchTree tree;
+  tree.link("/d/0", "/dev/null");
+  tree.link("/d/1", "socket:[123]");
+  tree.write("/d/file", "");
+  tree.directory("/d/folder");
+  std::map<std::string, std::string> links;
+  const auto count = tree.root().each_link(
+      "/d", 10, [&](std::string_view name, std::string_view target) { links.emplace(name, target); });
+  EXPECT_EQ(count.value(), 2U);
+  EXPECT_EQ(links, (std::map<std::string, std::string>{{"0", "/dev/null"}, {"1", "socket:[123]"}}));
+}
+
+TEST(HostRootEachLink, SaysWhyThereAreNone) {
+  const ScratchTree tree;
+  const auto ignore = [](std::string_view, std::string_view) {};
+  EXPECT_EQ(tree.root().each_link("/d", 10, ignore).error().code, ErrorCode::NotFound);
+  tree.link("/d/0", "a");
+  tree.link("/d/1", "b");
+  EXPECT_EQ(tree.root().each_link("/d", 1, ignore).error().code, ErrorCode::TooLarge);
+  tree.fifo("/pipe");
+  EXPECT_EQ(tree.root().each_link("/pipe", 1, ignore).error().code, ErrorCode::NotFound);
+}
+
+TEST(HostRootStatus, SaysWhatADeviceFileStandsFor) {
+  const auto status = root_at("/").status("/dev/null");
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->kind, FileKind::CharacterDevice);
+  EXPECT_EQ(status->device_major, 1U);
+  EXPECT_EQ(status->device_minor, 3U);
 }
 
 }  // namespace

@@ -102,6 +102,65 @@ TEST(Gpus, KeepABoundDriverThatCanNotBeToldApartFromTheRest) {
   EXPECT_TRUE(fact->at(0).driver.is_unknown());
 }
 
+TEST(Gpus, NameWhateverDriverHoldsThem) {
+  const ScratchTree tree;
+  tree.pci("0000:01:00.0", "0x10de", "0x20b0", "0x030200", "vfio-pci");
+  tree.pci("0000:02:00.0", "0x10de", "0x2342", "0x030200", "nvgrace_gpu_vfio_pci");
+  tree.pci("0000:03:00.0", "0x10de", "0x20b0", "0x030200", "NovaCore");
+  const auto gpus = gpus_of(tree);
+  EXPECT_EQ(*gpus->at(0).driver, "vfio-pci");
+  EXPECT_EQ(*gpus->at(1).driver, "nvgrace_gpu_vfio_pci");
+  EXPECT_EQ(*gpus->at(2).driver, "nova_core") << "the module's name: that is what a blacklist takes";
+}
+
+TEST(PciFunctions, AreToldByTheirKind) {
+  const ScratchTree tree;
+  tree.pci("0000:01:00.0", "0x10de", "0x1eb8", "0x030200", "nvidia");
+  tree.pci("0000:01:00.1", "0x10de", "0x10f8", "0x040300", "snd_hda_intel");
+  tree.pci("0000:01:00.2", "0x10de", "0x1ad8", "0x0c0330", "xhci_hcd");
+  tree.pci("0000:01:00.3", "0x10de", "0x1ad9", "0x0c8000", "nvidia-gpu");
+  tree.pci("0000:01:00.4", "0x10de", "0x1eb8", "0x030200");
+  tree.link("/sys/bus/pci/devices/0000:01:00.4/physfn", "../0000:01:00.0");
+  tree.pci("0000:02:00.0", "0x10de", "0x1ac2", "0x068000");
+  tree.pci("0000:03:00.0", "0x10de", "0x1af1", "0x068000");
+  tree.pci("0000:04:00.0", "0x10de", "0x22a3", "0x068000", "nvidia-nvswitch");
+  tree.pci("0000:05:00.0", "0x10de", "0x0369", "0x068000");  // an nForce chipset
+  tree.pci("0004:00:00.0", "0x10de", "0x22ce", "0x060400", "pcieport");
+  tree.pci("0005:00:00.0", "0x10de", "0x0001", "0x120000");
+  tree.pci("0000:00:00.0", "0x8086", "0x1237", "0x060000");
+  const auto functions = read_pci(tree.root()).functions;
+  ASSERT_TRUE(functions.is_known());
+  const std::vector<PciFunction> expected{
+      {"0000:01:00.1", 0x10f8, FunctionKind::Audio},    {"0000:01:00.2", 0x1ad8, FunctionKind::Usb},
+      {"0000:01:00.3", 0x1ad9, FunctionKind::UsbTypeC}, {"0000:01:00.4", 0x1eb8, FunctionKind::VirtualFunction},
+      {"0000:02:00.0", 0x1ac2, FunctionKind::NvSwitch}, {"0000:03:00.0", 0x1af1, FunctionKind::NvSwitch},
+      {"0000:04:00.0", 0x22a3, FunctionKind::NvSwitch}, {"0000:05:00.0", 0x0369, FunctionKind::Bridge},
+      {"0004:00:00.0", 0x22ce, FunctionKind::Bridge},   {"0005:00:00.0", 0x0001, FunctionKind::Other},
+  };
+  EXPECT_EQ(*functions, expected);
+}
+
+TEST(PciFunctions, ThatCanNotBeReadLeaveTheGpusKnown) {
+  const ScratchTree tree;
+  tree.pci("0000:01:00.0", "0x10de", "0x1eb8", "0x030200", "nvidia");
+  tree.pci("0000:01:00.1", "0x10de", "junk", "0x040300");
+  const PciDevices devices = read_pci(tree.root());
+  EXPECT_EQ(devices.gpus->size(), 1U);
+  ASSERT_TRUE(devices.functions.is_unknown());
+  EXPECT_EQ(devices.functions.why().code, ErrorCode::Malformed);
+}
+
+TEST(PciFunctions, BeyondTheirLimitLeaveTheGpusKnown) {
+  const ScratchTree tree;
+  tree.pci("0000:01:00.0", "0x10de", "0x1eb8", "0x030200", "nvidia");
+  for (std::size_t index = 0; index <= kMaxPciFunctions; ++index) {
+    tree.pci("vf" + std::to_string(index), "0x10de", "0x1eb8", "0x060400");
+  }
+  const PciDevices devices = read_pci(tree.root());
+  EXPECT_TRUE(devices.gpus.is_known());
+  EXPECT_EQ(devices.functions.why().code, ErrorCode::TooLarge);
+}
+
 TEST(Gpus, BeyondTheLimitAreUnknown) {
   const ScratchTree tree;
   for (std::size_t index = 0; index <= Snapshot::kMaxGpus; ++index) {

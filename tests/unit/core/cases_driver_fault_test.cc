@@ -1,6 +1,8 @@
 // Of the driver faults, what version comparison decides; the findings are judge's.
 
 #include "case_files.h"
+#include "core/judge.h"
+#include "nodes.h"
 
 namespace gpuskew::test {
 namespace {
@@ -42,6 +44,22 @@ TEST(CasesDriverFault, Case096DiskModuleIsOlderThanTheNewLibrary) {
   EXPECT_LT(disk, version("595.84"));
   EXPECT_EQ(case_kernel(folder).text(), "7.0.12-zen1-1-zen");
   EXPECT_EQ(case_kernel(folder).flavour(), "");
+}
+
+// A container that lost its devices says the same words as one whose driver is broken; the host knows better.
+TEST(CasesDriverFault, Case116AContainersNvmlErrorIsNoFaultOfTheNode) {
+  const std::string folder = "116-nvml-unknown-error-in-container";
+  const DriverVersion loaded = version_after(case_file(folder, "host.txt"), "NVIDIA-SMI ");
+  EXPECT_EQ(loaded.text(), "570.133.20");
+  Snapshot node = testing::healthy_node();
+  node.loaded_driver = testing::known(loaded);
+  node.libraries = testing::known(std::vector<Library>{testing::library(loaded.text())});
+  node.gpus = testing::known(std::vector<Gpu>{testing::gpu("0000:17:00.0"), testing::gpu("0000:65:00.0"),
+                                              testing::gpu("0000:ca:00.0"), testing::gpu("0000:e3:00.0")});
+  const Time now = testing::kLongAfterBoot;
+  const Verdict verdict = judge(node, NodeHistory{}, JudgePolicy{}, nullptr, now, now);
+  EXPECT_EQ(verdict.state, NodeState::Ok);
+  EXPECT_TRUE(verdict.findings.empty());
 }
 
 }  // namespace
