@@ -3,6 +3,7 @@
 // Unknown is never fine: a fact is a value, or certainly absent, or unknown with the reason. A
 // default-made fact is unknown, so a fact nobody read can not pass for one that was.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,13 +19,13 @@ class Fact {
   Fact() = default;
 
   static Fact known(T value, std::string source) {
-    return Fact(State(std::in_place_index<0>, std::move(value)), std::move(source));
+    return Fact(std::in_place_index<0>, std::move(source), std::move(value));
   }
   /// We looked at `source`, and the thing is certainly not there (a module that is not loaded).
-  static Fact absent(std::string source) { return Fact(State(std::in_place_index<1>), std::move(source)); }
+  static Fact absent(std::string source) { return Fact(std::in_place_index<1>, std::move(source)); }
   /// We could not tell. `why.what` is shown to people as "unknown, because <what>".
   static Fact unknown(Error why, std::string source) {
-    return Fact(State(std::in_place_index<2>, std::move(why)), std::move(source));
+    return Fact(std::in_place_index<2>, std::move(source), std::move(why));
   }
   /// NotFound becomes absent, every other error unknown.
   static Fact from(Result<T> read, std::string source) {
@@ -55,7 +56,9 @@ class Fact {
 
  private:
   using State = std::variant<T, std::monostate, Error>;
-  Fact(State state, std::string source) : state_(std::move(state)), source_(std::move(source)) {}
+  template <std::size_t kState, class... Args>
+  Fact(std::in_place_index_t<kState> state, std::string source, Args&&... args)
+      : state_(state, std::forward<Args>(args)...), source_(std::move(source)) {}
 
   State state_{std::in_place_index<2>, Error{ErrorCode::Unsupported, "not reported"}};
   std::string source_;

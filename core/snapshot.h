@@ -56,6 +56,7 @@ struct LastGood {
 
 struct Snapshot {
   static constexpr std::size_t kMaxGpus = 256;
+  static constexpr std::size_t kMaxPciFunctions = 256;
   static constexpr std::size_t kMaxLibraries = 32;
   static constexpr std::size_t kMaxKernels = 64;
   static constexpr std::size_t kMaxDkmsEntries = 64;

@@ -1,187 +1,101 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/label.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
+#include "proto/from_wire_facts.h"
 #include "proto/text.h"
-
-// A text on the wire is a std::string already: it is moved, not copied, into the fact. At 100,000 reports a second that
-// is a quarter of what a report costs.
+#include "proto/wire_read.h"
 
 namespace gpuskew {
 namespace {
 
-/// 9999-12-31T23:59:59.999Z. Sums and differences of times up to here can not overflow.
-constexpr std::int64_t kMaxUnixMs = 253'402'300'799'999;
+using wire::FieldReader;
 
 /// Far more than any LastGood within the text limits needs.
 constexpr std::size_t kMaxLastGoodBytes = 64u << 10;
 
-bool is_time(std::int64_t unix_ms) {
-  return unix_ms >= 0 && unix_ms <= kMaxUnixMs;
-}
+/// Reads `from`'s facts into `to`.
+class SnapshotReader {
+ public:
+  SnapshotReader(v1::Snapshot& from, Snapshot& to) : from_(from), to_(to) {}
 
-std::string take(std::string* text) {
-  return take_shown_text(std::move(*text));
-}
+  void read_facts() {
+    using Wire = v1::Snapshot;
+    read(&Wire::has_boot_id, &Wire::mutable_boot_id, to_.boot_id, "boot id", wire::read_text);
+    read(&Wire::has_boot_time, &Wire::mutable_boot_time, to_.boot_time, "boot time", wire::read_time);
+    read(&Wire::has_kernel, &Wire::mutable_kernel, to_.kernel, "kernel", wire::read_parsed<KernelRelease>);
+    read(&Wire::has_architecture, &Wire::mutable_architecture, to_.architecture, "architecture", wire::read_text);
+    read(&Wire::has_os, &Wire::mutable_os, to_.os, "os-release", wire::read_os);
+    read_driver_facts();
+    read_device_facts();
+    read_boot_facts();
+    read(&Wire::has_runtime, &Wire::mutable_runtime, to_.runtime, "runtime", wire::read_runtime);
+    read(&Wire::has_cdi_specs, &Wire::mutable_cdi_specs, to_.cdi_specs, "CDI specifications", wire::read_cdi_specs);
+    read(&Wire::has_kubelet, &Wire::mutable_kubelet, to_.kubelet, "kubelet", wire::read_kubelet);
+  }
 
-Error error_from(v1::Unknown& from) {
-  constexpr std::array kCodes{ErrorCode::NotFound, ErrorCode::Denied,      ErrorCode::Malformed,   ErrorCode::TooLarge,
-                              ErrorCode::Timeout,  ErrorCode::Unreachable, ErrorCode::Unsupported, ErrorCode::Internal};
-  const auto* code = std::find_if(kCodes.begin(), kCodes.end(),
-                                  [&from](ErrorCode candidate) { return to_string(candidate) == from.code(); });
-  // A code of a later version is no reason to lose what it says.
-  return Error{code == kCodes.end() ? ErrorCode::Internal : *code,
-               from.because().empty() ? "the agent gives no reason" : take(from.mutable_because())};
-}
+ private:
+  template <class WireFact, class T, class Read>
+  void read(bool (v1::Snapshot::*has)() const, WireFact* (v1::Snapshot::*fact)(), Fact<T>& to, std::string_view field,
+            Read read_fact) {
+    to = (from_.*has)() ? read_fact(*(from_.*fact)(), field) : Fact<T>::unknown(wire::not_reported(), "");
+  }
 
-/// `read_known(wire fact)` gives a Result<T>; its error makes the fact unknown, with the field's name before it.
-template <class T, class WireFact, class ReadKnown>
-Fact<T> read_fact(WireFact& from, std::string_view field, ReadKnown read_known) {
-  std::string source = take(from.mutable_source());
-  if (from.has_absent()) {
-    return Fact<T>::absent(std::move(source));
+  void read_driver_facts() {
+    using Wire = v1::Snapshot;
+    read(&Wire::has_loaded_driver, &Wire::mutable_loaded_driver, to_.loaded_driver, "loaded driver",
+         wire::read_parsed<DriverVersion>);
+    read(&Wire::has_loaded_flavour, &Wire::mutable_loaded_flavour, to_.loaded_flavour, "loaded flavour",
+         wire::read_flavour);
+    read(&Wire::has_l4t_release, &Wire::mutable_l4t_release, to_.l4t_release, "L4T release", wire::read_text);
+    read(&Wire::has_wsl, &Wire::mutable_wsl, to_.wsl, "WSL", wire::read_text);
+    read(&Wire::has_module_file, &Wire::mutable_module_file, to_.module_file, "module file", wire::read_module_file);
+    read(&Wire::has_modules, &Wire::mutable_modules, to_.modules, "modules", wire::read_modules);
+    read(&Wire::has_libraries, &Wire::mutable_libraries, to_.libraries, "libraries", wire::read_libraries);
+    read(&Wire::has_fabric_manager, &Wire::mutable_fabric_manager, to_.fabric_manager, "fabric manager",
+         wire::read_parsed<DriverVersion>);
+    read(&Wire::has_driver_container, &Wire::mutable_driver_container, to_.driver_container, "driver container",
+         wire::read_container);
+    read(&Wire::has_validations, &Wire::mutable_validations, to_.validations, "validations", wire::read_validations);
+    read(&Wire::has_installs, &Wire::mutable_installs, to_.installs, "installs", wire::read_installs);
   }
-  if (from.has_unknown()) {
-    return Fact<T>::unknown(error_from(*from.mutable_unknown()), std::move(source));
-  }
-  if (from.state_case() == WireFact::STATE_NOT_SET) {
-    return Fact<T>::unknown(Error{ErrorCode::Unsupported, "not reported by this agent"}, std::move(source));
-  }
-  Result<T> value = read_known(from);
-  if (!value) {
-    Error why{value.error().code, shown_text(std::string(field) + ": " + value.error().what)};
-    return Fact<T>::unknown(std::move(why), std::move(source));
-  }
-  return Fact<T>::known(std::move(*value), std::move(source));
-}
 
-Fact<std::string> read_text(v1::TextFact& from, std::string_view field) {
-  return read_fact<std::string>(from, field,
-                                [](v1::TextFact& fact) { return checked_text(std::move(*fact.mutable_known())); });
-}
-
-/// For types with a parse function of their own. Text past the limit is not handed on: a parser may quote it.
-template <class T>
-Result<T> parse_limited(const std::string& text) {
-  if (text.size() > kMaxWireText) {
-    return fail(ErrorCode::TooLarge, "longer than " + std::to_string(kMaxWireText) + " bytes");
+  void read_device_facts() {
+    using Wire = v1::Snapshot;
+    read(&Wire::has_gpus, &Wire::mutable_gpus, to_.gpus, "GPUs", wire::read_gpus);
+    read(&Wire::has_pci_functions, &Wire::mutable_pci_functions, to_.pci_functions, "PCI functions",
+         wire::read_pci_functions);
+    read(&Wire::has_device_nodes, &Wire::mutable_device_nodes, to_.device_nodes, "device nodes",
+         wire::read_device_nodes);
+    read(&Wire::has_holders, &Wire::mutable_holders, to_.holders, "device holders", wire::read_holders);
+    read(&Wire::has_kernel_log, &Wire::mutable_kernel_log, to_.kernel_log, "kernel log", wire::read_kernel_log);
   }
-  return T::parse(text);
-}
 
-template <class T>
-Fact<T> read_parsed(v1::TextFact& from, std::string_view field) {
-  return read_fact<T>(from, field, [](const v1::TextFact& fact) { return parse_limited<T>(fact.known()); });
-}
+  void read_boot_facts() {
+    using Wire = v1::Snapshot;
+    read(&Wire::has_command_line, &Wire::mutable_command_line, to_.command_line, "command line",
+         wire::read_command_line);
+    read(&Wire::has_secure_boot, &Wire::mutable_secure_boot, to_.secure_boot, "secure boot", wire::read_bool);
+    read(&Wire::has_lockdown, &Wire::mutable_lockdown, to_.lockdown, "lockdown", wire::read_text);
+    read(&Wire::has_kernels, &Wire::mutable_kernels, to_.kernels, "kernels", wire::read_kernels);
+    read(&Wire::has_next_kernel, &Wire::mutable_next_kernel, to_.next_kernel, "next kernel", wire::read_next_kernel);
+    read(&Wire::has_dkms, &Wire::mutable_dkms, to_.dkms, "dkms", wire::read_dkms);
+    read(&Wire::has_boot_builders, &Wire::mutable_boot_builders, to_.boot_builders, "boot builders",
+         wire::read_boot_builders);
+    read(&Wire::has_reboot_required, &Wire::mutable_reboot_required, to_.reboot_required, "reboot required",
+         wire::read_reboot_required);
+  }
 
-Result<Time> read_time(const v1::TimeFact& from) {
-  if (!is_time(from.known_unix_ms())) {
-    return fail(ErrorCode::Malformed, std::to_string(from.known_unix_ms()) + " ms is not within 1970 to 9999");
-  }
-  return from_unix_ms(from.known_unix_ms());
-}
-
-Result<ModuleFlavour> read_flavour(const v1::TextFact& from) {
-  for (const ModuleFlavour flavour : {ModuleFlavour::Proprietary, ModuleFlavour::Open}) {
-    if (from.known() == to_string(flavour)) {
-      return flavour;
-    }
-  }
-  return fail(ErrorCode::Malformed, quoted_text(from.known()) + " is no module flavour known here");
-}
-
-Result<OsIdentity> read_os(v1::OsFact& fact) {
-  v1::Os& from = *fact.mutable_known();
-  Result<std::string> id = checked_text(std::move(*from.mutable_id()));
-  if (!id) {
-    return fail("ID", id.error());
-  }
-  OsIdentity os;
-  os.id = std::move(*id);
-  if (from.has_version_id()) {
-    os.version_id = take(from.mutable_version_id());
-  }
-  os.pretty_name = take(from.mutable_pretty_name());
-  os.variant_id = take(from.mutable_variant_id());
-  os.build_id = take(from.mutable_build_id());
-  os.ostree_version = take(from.mutable_ostree_version());
-  return os;
-}
-
-Result<ModuleFile> read_module_file(v1::ModuleFileFact& fact) {
-  v1::ModuleFile& from = *fact.mutable_known();
-  Result<std::string> path = checked_text(std::move(*from.mutable_path()));
-  if (!path) {
-    return fail("path", path.error());
-  }
-  return ModuleFile{std::move(*path), read_parsed<DriverVersion>(*from.mutable_version(), "version")};
-}
-
-// One bad item makes the whole list unknown: a list without it would be a wrong count.
-Result<std::vector<Library>> read_libraries(v1::LibrariesFact& fact) {
-  std::vector<Library> libraries;
-  libraries.reserve(static_cast<std::size_t>(fact.known().items_size()));
-  for (v1::Library& from : *fact.mutable_known()->mutable_items()) {
-    Result<std::string> name = checked_text(std::move(*from.mutable_name()));
-    if (!name) {
-      return fail("name", name.error());
-    }
-    Result<DriverVersion> version = parse_limited<DriverVersion>(from.version());
-    if (!version) {
-      return fail(*name, version.error());
-    }
-    const DriverRoot root = from.from_container() ? DriverRoot::Container : DriverRoot::Host;
-    libraries.push_back(Library{std::move(*name), std::move(*version), take(from.mutable_path()), root});
-  }
-  return libraries;
-}
-
-Result<DriverContainer> read_container(v1::DriverContainerFact& fact) {
-  Result<std::string> root = checked_text(std::move(*fact.mutable_known()->mutable_root()));
-  if (!root) {
-    return fail("root", root.error());
-  }
-  return DriverContainer{std::move(*root), fact.known().mounted()};
-}
-
-/// "0000:3b:00.0"; the domain has 4 to 8 digits (behind Intel's VMD it has 5).
-bool is_pci_address(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const std::size_t domain = std::min(text.find_first_not_of(kHex), text.size());
-  if (domain < 4 || domain > 8) {
-    return false;
-  }
-  text.remove_prefix(domain);
-  return text.size() == 8 && text[0] == ':' && text.substr(1, 2).find_first_not_of(kHex) == std::string_view::npos &&
-         text[3] == ':' && text.substr(4, 2).find_first_not_of(kHex) == std::string_view::npos && text[6] == '.' &&
-         text[7] >= '0' && text[7] <= '7';
-}
-
-Result<std::vector<Gpu>> read_gpus(v1::GpusFact& fact) {
-  std::vector<Gpu> gpus;
-  gpus.reserve(static_cast<std::size_t>(fact.known().items_size()));
-  for (v1::Gpu& from : *fact.mutable_known()->mutable_items()) {
-    if (!is_pci_address(from.address())) {
-      return fail(ErrorCode::Malformed, quoted_text(from.address()) + " is no PCI address");
-    }
-    if (from.device_id() > UINT16_MAX) {
-      return fail(ErrorCode::Malformed,
-                  from.address() + ": device id " + std::to_string(from.device_id()) + " is over 65535");
-    }
-    gpus.push_back(Gpu{std::move(*from.mutable_address()), static_cast<std::uint16_t>(from.device_id()),
-                       read_text(*from.mutable_driver(), "driver")});
-  }
-  return gpus;
-}
+  v1::Snapshot& from_;
+  Snapshot& to_;
+};
 
 std::optional<LastGood> read_remembered(const v1::Snapshot& from) {
   if (!from.has_remembered()) {
@@ -194,47 +108,21 @@ std::optional<LastGood> read_remembered(const v1::Snapshot& from) {
   return std::move(*remembered);
 }
 
-/// TooLarge when `count` is over `limit`.
-Result<void> check_count(std::size_t count, std::size_t limit, const char* what) {
-  if (count > limit) {
-    return fail(ErrorCode::TooLarge,
-                std::to_string(count) + " " + what + ", at most " + std::to_string(limit) + " are taken");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Snapshot> from_wire(v1::Snapshot&& from) {
   if (!is_dns_subdomain(from.node())) {
     return fail(ErrorCode::Malformed, quoted_text(from.node()) + " is no node name (RFC 1123 subdomain)");
   }
-  const auto gpu_count = static_cast<std::size_t>(from.gpus().known().items_size());
-  if (Result<void> fits = check_count(gpu_count, Snapshot::kMaxGpus, "GPUs"); !fits) {
-    return fail(from.node(), fits.error());
-  }
-  const auto library_count = static_cast<std::size_t>(from.libraries().known().items_size());
-  if (Result<void> fits = check_count(library_count, Snapshot::kMaxLibraries, "libraries"); !fits) {
-    return fail(from.node(), fits.error());
-  }
   Result<Snapshot> taken(tl::in_place);
   Snapshot& to = *taken;
   to.node = std::move(*from.mutable_node());
-  to.agent_version = take(from.mutable_agent_version());
-  to.taken_at = from_unix_ms(std::clamp<std::int64_t>(from.taken_unix_ms(), 0, kMaxUnixMs));
-  to.boot_id = read_text(*from.mutable_boot_id(), "boot id");
-  to.boot_time = read_fact<Time>(*from.mutable_boot_time(), "boot time", read_time);
-  to.kernel = read_parsed<KernelRelease>(*from.mutable_kernel(), "kernel");
-  to.architecture = read_text(*from.mutable_architecture(), "architecture");
-  to.os = read_fact<OsIdentity>(*from.mutable_os(), "os-release", read_os);
-  to.loaded_driver = read_parsed<DriverVersion>(*from.mutable_loaded_driver(), "loaded driver");
-  to.loaded_flavour = read_fact<ModuleFlavour>(*from.mutable_loaded_flavour(), "loaded flavour", read_flavour);
-  to.l4t_release = read_text(*from.mutable_l4t_release(), "L4T release");
-  to.module_file = read_fact<ModuleFile>(*from.mutable_module_file(), "module file", read_module_file);
-  to.libraries = read_fact<std::vector<Library>>(*from.mutable_libraries(), "libraries", read_libraries);
-  to.driver_container =
-      read_fact<DriverContainer>(*from.mutable_driver_container(), "driver container", read_container);
-  to.gpus = read_fact<std::vector<Gpu>>(*from.mutable_gpus(), "GPUs", read_gpus);
+  to.agent_version = wire::take_prose(from.mutable_agent_version());
+  to.taken_at = from_unix_ms(std::clamp<std::int64_t>(from.taken_unix_ms(), 0, wire::kMaxUnixMs));
+  SnapshotReader(from, to).read_facts();
+  if (from.has_expected_gpus()) {
+    to.expected_gpus = from.expected_gpus();
+  }
   to.remembered = read_remembered(from);
   return taken;
 }
@@ -245,28 +133,23 @@ Result<Snapshot> from_wire(const v1::Snapshot& from) {
 }
 
 Result<LastGood> from_wire(const v1::LastGood& from) {
-  if (!is_time(from.at_unix_ms())) {
-    return fail(ErrorCode::Malformed, "last good state: its time is not within 1970 to 9999");
-  }
-  Result<KernelRelease> kernel = parse_limited<KernelRelease>(from.kernel());
-  if (!kernel) {
-    return fail("last good state: kernel", kernel.error());
-  }
-  Result<DriverVersion> driver = parse_limited<DriverVersion>(from.driver());
-  if (!driver) {
-    return fail("last good state: driver", driver.error());
-  }
-  LastGood to{from_unix_ms(from.at_unix_ms()),
-              shown_text(from.boot_id()),
-              std::move(*kernel),
-              std::move(*driver),
-              {},
-              from.from_container()};
-  if (from.has_gpu_count()) {
-    if (Result<void> fits = check_count(from.gpu_count(), Snapshot::kMaxGpus, "GPUs"); !fits) {
-      return fail("last good state", fits.error());
-    }
+  LastGood to;
+  FieldReader in;
+  in.time(from.at_unix_ms(), to.at, "time");
+  to.boot_id = shown_text(from.boot_id());
+  in.parsed(from.kernel(), to.kernel, "kernel");
+  in.parsed(from.driver(), to.driver, "driver");
+  if (from.has_gpu_count() && in.check_count(from.gpu_count(), Snapshot::kMaxGpus, "GPUs")) {
     to.gpu_count = from.gpu_count();
+  }
+  to.from_container = from.from_container();
+  in.items(&from.gpus(), to.gpus, Snapshot::kMaxGpus, "GPUs",
+           [](const std::string& address, std::string& gpu, FieldReader& reader) {
+             std::string copy = address;
+             reader.pci_address(&copy, gpu);
+           });
+  if (in.error()) {
+    return fail("last good state", *in.error());
   }
   return to;
 }

@@ -1,111 +1,15 @@
 #include "proto/json.h"
 
-#include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/facts/each_fact.h"
+#include "proto/json_values.h"
+
 namespace gpuskew {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json value_json(const std::string& value) {
-  return value;
-}
-Json value_json(std::uint32_t value) {
-  return value;
-}
-Json value_json(Time value) {
-  return to_rfc3339(value);
-}
-Json value_json(const KernelRelease& value) {
-  return value.text();
-}
-Json value_json(const DriverVersion& value) {
-  return value.text();
-}
-Json value_json(ModuleFlavour value) {
-  return to_string(value);
-}
-
-Json value_json(const OsIdentity& value) {
-  Json json;
-  json["id"] = value.id;
-  json["version_id"] = value.version_id ? Json(*value.version_id) : Json();
-  json["pretty_name"] = value.pretty_name;
-  json["variant_id"] = value.variant_id;
-  json["build_id"] = value.build_id;
-  json["ostree_version"] = value.ostree_version;
-  return json;
-}
-
-Json value_json(const DriverContainer& value) {
-  Json json;
-  json["root"] = value.root;
-  json["mounted"] = value.mounted;
-  return json;
-}
-
-Json value_json(const Library& value) {
-  Json json;
-  json["name"] = value.name;
-  json["version"] = value.version.text();
-  json["path"] = value.path;
-  json["root"] = value.root == DriverRoot::Container ? "container" : "host";
-  return json;
-}
-
-Json value_json(const ModuleFile& value);
-Json value_json(const Gpu& value);
-
-template <class T>
-Json value_json(const std::vector<T>& values) {
-  Json json = Json::array();
-  for (const T& value : values) {
-    json.push_back(value_json(value));
-  }
-  return json;
-}
-
-template <class T>
-Json fact_json(const Fact<T>& fact) {
-  Json json;
-  if (fact.is_known()) {
-    json["state"] = "known";
-    json["value"] = value_json(fact.value());
-  } else if (fact.is_absent()) {
-    json["state"] = "absent";
-  } else {
-    json["state"] = "unknown";
-    json["because"] = fact.why().what;
-    json["code"] = to_string(fact.why().code);
-  }
-  json["source"] = fact.source();
-  return json;
-}
-
-Json value_json(const ModuleFile& value) {
-  Json json;
-  json["path"] = value.path;
-  json["version"] = fact_json(value.version);
-  return json;
-}
-
-Json value_json(const Gpu& value) {
-  Json json;
-  json["address"] = value.address;
-  // As sysfs and lspci print it.
-  json["device_id"] = fmt::format("0x{:04x}", value.device_id);
-  json["driver"] = fact_json(value.driver);
-  return json;
-}
-
-}  // namespace
 
 Json to_json(const Fact<std::string>& fact) {
   return fact_json(fact);
@@ -131,18 +35,8 @@ Json to_json(const Snapshot& snapshot) {
   json["node"] = snapshot.node;
   json["agent_version"] = snapshot.agent_version;
   json["taken_at"] = to_rfc3339(snapshot.taken_at);
-  json["boot_id"] = fact_json(snapshot.boot_id);
-  json["boot_time"] = fact_json(snapshot.boot_time);
-  json["kernel"] = fact_json(snapshot.kernel);
-  json["architecture"] = fact_json(snapshot.architecture);
-  json["os"] = fact_json(snapshot.os);
-  json["loaded_driver"] = fact_json(snapshot.loaded_driver);
-  json["loaded_flavour"] = fact_json(snapshot.loaded_flavour);
-  json["l4t_release"] = fact_json(snapshot.l4t_release);
-  json["module_file"] = fact_json(snapshot.module_file);
-  json["libraries"] = fact_json(snapshot.libraries);
-  json["driver_container"] = fact_json(snapshot.driver_container);
-  json["gpus"] = fact_json(snapshot.gpus);
+  for_each_fact(snapshot, [&json](const char* name, const auto& fact) { json[name] = fact_json(fact); });
+  json["expected_gpus"] = snapshot.expected_gpus ? Json(*snapshot.expected_gpus) : Json();
   json["remembered"] = snapshot.remembered ? to_json(*snapshot.remembered) : Json();
   return json;
 }
@@ -155,6 +49,7 @@ Json to_json(const LastGood& good) {
   json["driver"] = good.driver.text();
   json["gpu_count"] = good.gpu_count ? Json(*good.gpu_count) : Json();
   json["from_container"] = good.from_container;
+  json["gpus"] = good.gpus;
   return json;
 }
 
@@ -189,7 +84,16 @@ Json to_json(const Verdict& verdict) {
   for (const Finding& finding : verdict.findings) {
     json["findings"].push_back(to_json(finding));
   }
+  json["next_boot"] = to_json(verdict.next_boot);
   json["revisit_at"] = verdict.revisit_at ? Json(to_rfc3339(*verdict.revisit_at)) : Json();
+  return json;
+}
+
+Json to_json(const NextBoot& next) {
+  Json json;
+  json["outcome"] = to_string(next.gpu);
+  json["why"] = next.why;
+  json["kernel"] = next.kernel ? Json(next.kernel->text()) : Json();
   return json;
 }
 

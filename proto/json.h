@@ -3,6 +3,7 @@
 // Core values as JSON: what `gpuskew-agent facts --json`, the aggregator's API and the CLI's `-o json` print.
 // One form for all three. A fact is {"state":"known","value":...,"source":...}, {"state":"absent","source":...} or
 // {"state":"unknown","because":...,"code":...,"source":...}. Times are RFC 3339 in UTC.
+// Within a value null stands for what there is none of.
 
 #include <cstdint>
 #include <string>
@@ -27,6 +28,7 @@ nlohmann::ordered_json to_json(const Fact<OsIdentity>& fact);
 nlohmann::ordered_json to_json(const Snapshot& snapshot);
 nlohmann::ordered_json to_json(const LastGood& good);
 nlohmann::ordered_json to_json(const Finding& finding);
+nlohmann::ordered_json to_json(const NextBoot& next);
 nlohmann::ordered_json to_json(const Verdict& verdict);
 nlohmann::ordered_json to_json(const Transition& transition);
 nlohmann::ordered_json to_json(const Tag& tag);

@@ -161,9 +161,9 @@ std::string shown_text(std::string_view text, std::size_t limit) {
   return shown;
 }
 
-std::string take_shown_text(std::string&& text) {
-  if (text.size() > kMaxWireText || has_control_character(text)) {
-    return shown_text(text);
+std::string take_shown_text(std::string&& text, std::size_t limit) {
+  if (text.size() > limit || has_control_character(text)) {
+    return shown_text(text, limit);
   }
   return std::move(text);
 }
@@ -175,17 +175,17 @@ std::string quoted_text(std::string_view text) {
   return quoted;
 }
 
-Result<std::string> checked_text(std::string text) {
+std::optional<Error> text_error(std::string_view text, std::size_t limit) {
   if (text.empty()) {
-    return fail(ErrorCode::Malformed, "is empty");
+    return Error{ErrorCode::Malformed, "is empty"};
   }
-  if (text.size() > kMaxWireText) {
-    return fail(ErrorCode::TooLarge, "longer than " + std::to_string(kMaxWireText) + " bytes");
+  if (text.size() > limit) {
+    return Error{ErrorCode::TooLarge, "longer than " + std::to_string(limit) + " bytes"};
   }
   if (has_control_character(text)) {
-    return fail(ErrorCode::Malformed, quoted_text(text) + " has control characters");
+    return Error{ErrorCode::Malformed, quoted_text(text) + " has control characters"};
   }
-  return text;
+  return std::nullopt;
 }
 
 }  // namespace gpuskew

@@ -4,6 +4,7 @@
 // is not UTF-8) and from one (which may be hostile: its text ends up on terminals).
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ namespace gpuskew {
 
 /// Bytes of one text field that are taken from a peer.
 inline constexpr std::size_t kMaxWireText = 1024;
+/// The same of a kernel's command line: the longest COMMAND_LINE_SIZE of any architecture.
+inline constexpr std::size_t kMaxWireCommandLine = 4096;
 /// Bytes of a peer's text that an error message quotes.
 inline constexpr std::size_t kMaxQuoted = 80;
 
@@ -26,13 +29,14 @@ void assign_utf8(std::string& to, std::string_view from);
 /// what is longer than `limit` bytes (at least 3) is cut between characters and ends in "..." within the limit.
 std::string shown_text(std::string_view text, std::size_t limit = kMaxWireText);
 
-/// shown_text(text, kMaxWireText), without a copy where nothing has to change.
-std::string take_shown_text(std::string&& text);
+/// shown_text(text, limit), without a copy where nothing has to change.
+std::string take_shown_text(std::string&& text, std::size_t limit = kMaxWireText);
 
 /// shown_text of at most kMaxQuoted bytes in single quotes, for an error message.
 std::string quoted_text(std::string_view text);
 
-/// A peer's UTF-8 text as a value. Errors: Malformed (empty, or with control characters), TooLarge (over kMaxWireText).
-Result<std::string> checked_text(std::string text);
+/// What keeps a peer's UTF-8 text from being a value: Malformed (empty, or with control characters), TooLarge (over
+/// `limit` bytes); nullopt when nothing does.
+std::optional<Error> text_error(std::string_view text, std::size_t limit = kMaxWireText);
 
 }  // namespace gpuskew

@@ -1,49 +1,33 @@
-#include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "proto/text.h"
-
-// Fields are written in place and nothing is cleared first: a message that is used again keeps its memory. Each
-// function therefore writes or clears every field of its message.
+#include "proto/to_wire_facts.h"
+#include "proto/wire_write.h"
 
 namespace gpuskew {
-namespace {
+namespace wire {
 
 void write_unknown(const Error& from, v1::Unknown& to) {
   assign_utf8(*to.mutable_code(), to_string(from.code));
   assign_utf8(*to.mutable_because(), from.what);
 }
 
-/// `write_known(value, wire fact)` writes the known case.
-template <class T, class WireFact, class WriteKnown>
-void write_fact(const Fact<T>& from, WireFact& to, WriteKnown write_known) {
-  assign_utf8(*to.mutable_source(), from.source());
-  if (from.is_known()) {
-    write_known(from.value(), to);
-  } else if (from.is_absent()) {
-    to.mutable_absent();
-  } else {
-    write_unknown(from.why(), *to.mutable_unknown());
-  }
+void write_texts(const std::vector<std::string>& from, google::protobuf::RepeatedPtrField<std::string>& to) {
+  write_items(from, to, [](const std::string& text, std::string& item) { assign_utf8(item, text); });
 }
 
 void write_text(const Fact<std::string>& from, v1::TextFact& to) {
   write_fact(from, to, [](const std::string& value, v1::TextFact& fact) { assign_utf8(*fact.mutable_known(), value); });
 }
 
-/// For types whose text() is what they were read from.
-template <class T>
-void write_parsed(const Fact<T>& from, v1::TextFact& to) {
-  write_fact(from, to, [](const T& value, v1::TextFact& fact) { assign_utf8(*fact.mutable_known(), value.text()); });
-}
-
 void write_time(const Fact<Time>& from, v1::TimeFact& to) {
   write_fact(from, to, [](Time value, v1::TimeFact& fact) { fact.set_known_unix_ms(to_unix_ms(value)); });
+}
+
+void write_bool(const Fact<bool>& from, v1::BoolFact& to) {
+  write_fact(from, to, [](bool value, v1::BoolFact& fact) { fact.set_known(value); });
 }
 
 void write_flavour(const Fact<ModuleFlavour>& from, v1::TextFact& to) {
@@ -51,61 +35,41 @@ void write_flavour(const Fact<ModuleFlavour>& from, v1::TextFact& to) {
              [](ModuleFlavour value, v1::TextFact& fact) { assign_utf8(*fact.mutable_known(), to_string(value)); });
 }
 
-void write_os(const OsIdentity& from, v1::OsFact& fact) {
-  v1::Os& to = *fact.mutable_known();
-  assign_utf8(*to.mutable_id(), from.id);
-  if (from.version_id) {
-    assign_utf8(*to.mutable_version_id(), *from.version_id);
-  } else {
-    to.clear_version_id();
-  }
-  assign_utf8(*to.mutable_pretty_name(), from.pretty_name);
-  assign_utf8(*to.mutable_variant_id(), from.variant_id);
-  assign_utf8(*to.mutable_build_id(), from.build_id);
-  assign_utf8(*to.mutable_ostree_version(), from.ostree_version);
+}  // namespace wire
+
+namespace {
+
+void write_driver_facts(const Snapshot& from, v1::Snapshot& to) {
+  wire::write_parsed(from.loaded_driver, *to.mutable_loaded_driver());
+  wire::write_flavour(from.loaded_flavour, *to.mutable_loaded_flavour());
+  wire::write_text(from.l4t_release, *to.mutable_l4t_release());
+  wire::write_text(from.wsl, *to.mutable_wsl());
+  wire::write_module_file(from.module_file, *to.mutable_module_file());
+  wire::write_modules(from.modules, *to.mutable_modules());
+  wire::write_libraries(from.libraries, *to.mutable_libraries());
+  wire::write_parsed(from.fabric_manager, *to.mutable_fabric_manager());
+  wire::write_container(from.driver_container, *to.mutable_driver_container());
+  wire::write_validations(from.validations, *to.mutable_validations());
+  wire::write_installs(from.installs, *to.mutable_installs());
 }
 
-void write_module_file(const ModuleFile& from, v1::ModuleFileFact& fact) {
-  v1::ModuleFile& to = *fact.mutable_known();
-  assign_utf8(*to.mutable_path(), from.path);
-  write_parsed(from.version, *to.mutable_version());
+void write_device_facts(const Snapshot& from, v1::Snapshot& to) {
+  wire::write_gpus(from.gpus, *to.mutable_gpus());
+  wire::write_pci_functions(from.pci_functions, *to.mutable_pci_functions());
+  wire::write_device_nodes(from.device_nodes, *to.mutable_device_nodes());
+  wire::write_holders(from.holders, *to.mutable_holders());
+  wire::write_kernel_log(from.kernel_log, *to.mutable_kernel_log());
 }
 
-/// Makes `to` as long as `from` and writes each item over the one that is there. RepeatedPtrField::Clear would free
-/// what the items hold.
-template <class T, class WireItem, class WriteItem>
-void write_items(const std::vector<T>& from, google::protobuf::RepeatedPtrField<WireItem>& to, WriteItem write_item) {
-  const int size = static_cast<int>(from.size());
-  while (to.size() > size) {
-    to.RemoveLast();
-  }
-  for (int at = 0; at < size; ++at) {
-    WireItem& item = at < to.size() ? *to.Mutable(at) : *to.Add();
-    write_item(from[static_cast<std::size_t>(at)], item);
-  }
-}
-
-void write_libraries(const std::vector<Library>& from, v1::LibrariesFact& fact) {
-  write_items(from, *fact.mutable_known()->mutable_items(), [](const Library& library, v1::Library& to) {
-    assign_utf8(*to.mutable_name(), library.name);
-    assign_utf8(*to.mutable_version(), library.version.text());
-    assign_utf8(*to.mutable_path(), library.path);
-    to.set_from_container(library.root == DriverRoot::Container);
-  });
-}
-
-void write_container(const DriverContainer& from, v1::DriverContainerFact& fact) {
-  v1::DriverContainer& to = *fact.mutable_known();
-  assign_utf8(*to.mutable_root(), from.root);
-  to.set_mounted(from.mounted);
-}
-
-void write_gpus(const std::vector<Gpu>& from, v1::GpusFact& fact) {
-  write_items(from, *fact.mutable_known()->mutable_items(), [](const Gpu& gpu, v1::Gpu& to) {
-    assign_utf8(*to.mutable_address(), gpu.address);
-    to.set_device_id(gpu.device_id);
-    write_text(gpu.driver, *to.mutable_driver());
-  });
+void write_boot_facts(const Snapshot& from, v1::Snapshot& to) {
+  wire::write_text(from.command_line, *to.mutable_command_line());
+  wire::write_bool(from.secure_boot, *to.mutable_secure_boot());
+  wire::write_text(from.lockdown, *to.mutable_lockdown());
+  wire::write_kernels(from.kernels, *to.mutable_kernels());
+  wire::write_next_kernel(from.next_kernel, *to.mutable_next_kernel());
+  wire::write_dkms(from.dkms, *to.mutable_dkms());
+  wire::write_boot_builders(from.boot_builders, *to.mutable_boot_builders());
+  wire::write_reboot_required(from.reboot_required, *to.mutable_reboot_required());
 }
 
 }  // namespace
@@ -114,18 +78,22 @@ void to_wire(const Snapshot& from, v1::Snapshot& to) {
   assign_utf8(*to.mutable_node(), from.node);
   assign_utf8(*to.mutable_agent_version(), from.agent_version);
   to.set_taken_unix_ms(to_unix_ms(from.taken_at));
-  write_text(from.boot_id, *to.mutable_boot_id());
-  write_time(from.boot_time, *to.mutable_boot_time());
-  write_parsed(from.kernel, *to.mutable_kernel());
-  write_text(from.architecture, *to.mutable_architecture());
-  write_fact(from.os, *to.mutable_os(), write_os);
-  write_parsed(from.loaded_driver, *to.mutable_loaded_driver());
-  write_flavour(from.loaded_flavour, *to.mutable_loaded_flavour());
-  write_text(from.l4t_release, *to.mutable_l4t_release());
-  write_fact(from.module_file, *to.mutable_module_file(), write_module_file);
-  write_fact(from.libraries, *to.mutable_libraries(), write_libraries);
-  write_fact(from.driver_container, *to.mutable_driver_container(), write_container);
-  write_fact(from.gpus, *to.mutable_gpus(), write_gpus);
+  wire::write_text(from.boot_id, *to.mutable_boot_id());
+  wire::write_time(from.boot_time, *to.mutable_boot_time());
+  wire::write_parsed(from.kernel, *to.mutable_kernel());
+  wire::write_text(from.architecture, *to.mutable_architecture());
+  wire::write_os(from.os, *to.mutable_os());
+  write_driver_facts(from, to);
+  write_device_facts(from, to);
+  write_boot_facts(from, to);
+  wire::write_runtime(from.runtime, *to.mutable_runtime());
+  wire::write_cdi_specs(from.cdi_specs, *to.mutable_cdi_specs());
+  wire::write_kubelet(from.kubelet, *to.mutable_kubelet());
+  if (from.expected_gpus) {
+    to.set_expected_gpus(*from.expected_gpus);
+  } else {
+    to.clear_expected_gpus();
+  }
   if (from.remembered) {
     to_wire(*from.remembered, *to.mutable_remembered());
   } else {
@@ -144,6 +112,7 @@ void to_wire(const LastGood& from, v1::LastGood& to) {
     to.clear_gpu_count();
   }
   to.set_from_container(from.from_container);
+  wire::write_texts(from.gpus, *to.mutable_gpus());
 }
 
 std::string encode(const LastGood& value) {
