@@ -36,7 +36,7 @@ constexpr double kTargetReports = 100'000;  // a second on one core
 constexpr std::size_t kReportsACommit = 64;
 /// Sequence numbers from here on are five bytes long, so that a frame's can be replaced in place.
 constexpr std::uint64_t kFirstSequence = std::uint64_t{1} << 28;
-constexpr std::size_t kArenaBytes = std::size_t{32} << 10;
+constexpr std::size_t kArenaBytes = std::size_t{96} << 10;
 /// Tag and length of the snapshot in an AgentMessage (a length of two bytes), tag of the sequence number.
 constexpr std::size_t kSequenceAt = 4;
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/bench/bench_facts.h"
+
 namespace gpuskew {
 namespace {
 
@@ -63,11 +65,13 @@ Snapshot bench_snapshot(std::size_t index) {
   snapshot.l4t_release = Fact<std::string>::absent("/proc/driver/nvidia/version");
   const std::string modules = "/lib/modules/5.15.0-119-generic";
   const std::string module = modules + "/updates/dkms/nvidia.ko";
-  snapshot.module_file =
-      Fact<ModuleFile>::known(ModuleFile{module, Fact<DriverVersion>::known(driver(), module)}, modules);
+  snapshot.module_file = Fact<ModuleFile>::known(
+      ModuleFile{module, Fact<DriverVersion>::known(driver(), module), snapshot.kernel, snapshot.loaded_flavour},
+      modules);
   snapshot.libraries = libraries();
   snapshot.driver_container = Fact<DriverContainer>::absent("/run/nvidia/driver");
   snapshot.gpus = gpus();
+  add_bench_facts(snapshot);
   return snapshot;
 }
 
