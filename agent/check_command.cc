@@ -13,7 +13,7 @@
 
 #include "agent/check.h"
 #include "agent/host_root.h"
-#include "agent/printable.h"
+#include "agent/read_cache.h"
 #include "agent/state_file.h"
 #include "agent/take_snapshot.h"
 #include "agent/wake.h"
@@ -56,7 +56,7 @@ class Check {
 
   CheckAnswer read() {
     const Time now = wall_clock();
-    snapshot_ = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &versions_);
+    snapshot_ = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
     snapshot_.expected_gpus = expected_gpus_;
     snapshot_.remembered = remembered_;
     verdict_ = narrowed(judge_alone(snapshot_, JudgePolicy{}, now), scope_);
@@ -95,7 +95,7 @@ class Check {
   CheckScope scope_;
   std::optional<std::uint32_t> expected_gpus_;
   std::optional<LastGood> remembered_;
-  ModuleVersionCache versions_;
+  ReadCache cache_;
   Snapshot snapshot_;
   Verdict verdict_;
 };
