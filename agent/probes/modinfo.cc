@@ -3,7 +3,9 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,10 +17,33 @@ constexpr std::size_t kMaxSections = 4096;
 constexpr std::size_t kMaxSectionNames = 256u << 10;
 constexpr std::size_t kMaxModinfo = 256u << 10;
 
-constexpr std::string_view kVersionKey = "version=";
-// "12345.12345.12345" and the NUL behind it.
-constexpr std::size_t kMaxVersionValue = 18;
-constexpr std::size_t kTail = 1 + kVersionKey.size() + kMaxVersionValue;
+constexpr std::string_view kVersionKey = "version";
+constexpr std::string_view kVersionMagicKey = "vermagic";
+constexpr std::string_view kLicenseKey = "license";
+constexpr std::array<std::string_view, 3> kKeys = {kVersionKey, kVersionMagicKey, kLicenseKey};
+// A kernel release of 64 characters and the build options behind it: "SMP preempt mod_unload modversions aarch64".
+constexpr std::size_t kMaxValue = 256;
+constexpr std::size_t kLongestKey = 8;
+constexpr std::size_t kTail = 1 + kLongestKey + 1 + kMaxValue;
+
+Result<KernelRelease> kernel_of_magic(std::string_view magic) {
+  return KernelRelease::parse(magic.substr(0, magic.find(' ')));
+}
+
+Result<ModuleFlavour> flavour_of_license(std::string_view license) {
+  if (license == "NVIDIA") {
+    return ModuleFlavour::Proprietary;
+  }
+  if (license == "Dual MIT/GPL") {
+    return ModuleFlavour::Open;
+  }
+  return fail(ErrorCode::Malformed,
+              "its license " + in_quotes(license) + " is neither the proprietary module's nor " + "the open one's");
+}
+
+tl::unexpected<Error> no_entry(std::string_view key) {
+  return fail(ErrorCode::Malformed, "no " + std::string(key) + " entry");
+}
 
 template <class T>
 T copy_of(const std::string& bytes, std::size_t offset) {
@@ -103,42 +128,81 @@ std::optional<std::string_view> modinfo_value(std::string_view modinfo, std::str
   return std::nullopt;
 }
 
+ModuleIdentity ModuleIdentity::unknown(const Error& why) {
+  return ModuleIdentity{tl::unexpected(why), tl::unexpected(why), tl::unexpected(why)};
+}
+
+ModuleIdentity module_identity(std::string_view modinfo) {
+  const auto version = modinfo_value(modinfo, kVersionKey);
+  const auto magic = modinfo_value(modinfo, kVersionMagicKey);
+  const auto license = modinfo_value(modinfo, kLicenseKey);
+  return ModuleIdentity{version ? DriverVersion::parse(*version) : no_entry(kVersionKey),
+                        magic ? kernel_of_magic(*magic) : no_entry(kVersionMagicKey),
+                        license ? flavour_of_license(*license) : no_entry(kLicenseKey)};
+}
+
 void ModinfoScanner::feed(std::string_view block) {
   // Cut entries are found whole once the next block has come: whatever began in the last kTail bytes is kept.
   tail_.append(block);
-  const char* at = tail_.data();
-  const char* const end = at + tail_.size();
-  for (;;) {
-    const auto left = static_cast<std::size_t>(end - at);
-    const auto* key = static_cast<const char*>(memmem(at, left, kVersionKey.data(), kVersionKey.size()));
-    if (key == nullptr) {
-      break;
-    }
-    at = key + kVersionKey.size();
-    const std::string_view rest(at, std::min(static_cast<std::size_t>(end - at), kMaxVersionValue));
-    const std::size_t length = rest.find('\0');
-    // Only a whole entry counts: a NUL before the key ("srcversion=" is another key) and one behind the value.
-    if (key == tail_.data() || key[-1] != '\0' || length == std::string_view::npos) {
-      continue;
-    }
-    auto version = DriverVersion::parse(rest.substr(0, length));
-    if (version && !version_) {
-      version_ = std::move(*version);
-    } else if (version && *version != *version_) {
-      other_ = std::move(*version);
+  for (const std::string_view key : kKeys) {
+    const std::string pattern = std::string(key) + "=";
+    const char* at = tail_.data();
+    const char* const end = at + tail_.size();
+    for (;;) {
+      at = static_cast<const char*>(memmem(at, static_cast<std::size_t>(end - at), pattern.data(), pattern.size()));
+      if (at == nullptr) {
+        break;
+      }
+      const char* const begin = at;
+      at += pattern.size();
+      const std::string_view rest(at, std::min(static_cast<std::size_t>(end - at), kMaxValue));
+      const std::size_t length = rest.find('\0');
+      // Only a whole entry counts: a NUL before the key ("srcversion=" is another key) and one behind the value.
+      if (begin != tail_.data() && begin[-1] == '\0' && length != std::string_view::npos) {
+        take(key, rest.substr(0, length));
+      }
     }
   }
   tail_.erase(0, tail_.size() - std::min(tail_.size(), kTail));
 }
 
-Result<DriverVersion> ModinfoScanner::finish() const {
-  if (!version_) {
-    return fail(ErrorCode::Malformed, "no version entry with a driver version");
+void ModinfoScanner::take(std::string_view key, std::string_view value) {
+  const auto note = [](auto& found, auto parsed) {
+    if (!parsed) {
+      return;  // some other text that looks like an entry
+    }
+    if (!found.first) {
+      found.first = std::move(*parsed);
+    } else if (!(*found.first == *parsed)) {
+      found.other = std::move(*parsed);
+    }
+  };
+  if (key == kVersionKey) {
+    note(version_, DriverVersion::parse(value));
+  } else if (key == kVersionMagicKey) {
+    note(built_for_, kernel_of_magic(value));
+  } else {
+    note(flavour_, flavour_of_license(value));
   }
-  if (other_) {
-    return fail(ErrorCode::Malformed, "two version entries, " + version_->text() + " and " + other_->text());
-  }
-  return *version_;
+}
+
+ModuleIdentity ModinfoScanner::finish() const {
+  const auto only = [](const auto& found, const char* missing, const char* several, const auto& text) {
+    using Value = typename std::decay_t<decltype(found.first)>::value_type;
+    if (!found.first) {
+      return Result<Value>(fail(ErrorCode::Malformed, missing));
+    }
+    if (found.other) {
+      return Result<Value>(
+          fail(ErrorCode::Malformed, std::string(several) + ", " + text(*found.first) + " and " + text(*found.other)));
+    }
+    return Result<Value>(*found.first);
+  };
+  const auto text = [](const auto& value) { return value.text(); };
+  const auto name = [](ModuleFlavour flavour) { return std::string(to_string(flavour)); };
+  return ModuleIdentity{only(version_, "no version entry with a driver version", "two version entries", text),
+                        only(built_for_, "no vermagic entry with a kernel release", "two vermagic entries", text),
+                        only(flavour_, "no license entry of an nvidia module", "two license entries", name)};
 }
 
 }  // namespace gpuskew

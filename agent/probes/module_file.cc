@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -20,81 +19,20 @@ constexpr std::array<std::string_view, 2> kModuleRoots = {kModuleTrees, "/usr/li
 constexpr std::size_t kMaxDirectories = 512;
 constexpr std::size_t kMaxEntries = 8192;
 constexpr int kMaxDepth = 4;  // extra/drivers/video/nvidia/nvidia.ko
-constexpr std::uint64_t kMaxDependencyFile = 16u << 20;
-constexpr std::size_t kDependencyBlock = 64u << 10;
-
-std::string_view without_module_suffix(std::string_view name) {
-  for (const std::string_view suffix : {".ko", ".ko.xz", ".ko.zst", ".ko.gz"}) {
-    if (name.ends_with(suffix)) {
-      return name.substr(0, name.size() - suffix.size());
-    }
-  }
-  return {};
-}
-
-bool is_packaging_word(std::string_view word) {
-  if (word.empty()) {
-    return false;
-  }
-  constexpr std::string_view kDigits = "0123456789";
-  const std::string_view tail = word.substr(std::min(word.find_first_not_of(kDigits), word.size()));
-  if (tail.size() < word.size()) {  // "352", "390xx", "535srv"
-    return tail.empty() || tail == "xx" || tail == "srv";
-  }
-  constexpr std::array<std::string_view, 6> kWords = {"current", "open", "srv", "server", "tesla", "legacy"};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
-}
 
 bool is_regular(const HostRoot& root, const std::string& path) {
   const auto status = root.status(path);
   return status && status->kind == FileKind::Regular;
 }
 
-// The module's line in modules.dep starts with its path: "updates/dkms/nvidia.ko: kernel/drivers/...". Read block by
-// block because the file is near a megabyte, most of it names of no interest.
-class DependencyFile {
- public:
-  explicit DependencyFile(HostFile file) : file_(std::move(file)) {}
-
-  std::optional<std::string> module_where(const std::function<bool(const std::string&)>& accept) {
-    std::string pending;
-    for (std::uint64_t at = 0; at < kMaxDependencyFile; at += kDependencyBlock) {
-      const auto block = file_.read_at(at, kDependencyBlock);
-      if (!block || block->empty()) {
-        break;
-      }
-      pending += *block;
-      std::size_t start = 0;
-      for (std::size_t end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', start)) {
-        const std::string_view line = std::string_view(pending).substr(start, end - start);
-        start = end + 1;
-        std::string path(line.substr(0, std::min(line.find(':'), line.size())));
-        if (is_nvidia_module_name(std::string_view(path).substr(path.rfind('/') + 1)) && accept(path)) {
-          return path;
-        }
-      }
-      pending.erase(0, start);
-      if (pending.size() > kDependencyBlock) {  // no line is that long
-        break;
-      }
+std::optional<std::string> module_by_dependencies(const HostRoot& root, const std::string& tree, ModuleCache& cache) {
+  for (const std::string& named : cache.named_in_dependencies(root, tree + "/modules.dep")) {
+    std::string path = named.starts_with('/') ? named : tree + "/" + named;
+    if (is_regular(root, path)) {
+      return path;
     }
-    return std::nullopt;
   }
-
- private:
-  HostFile file_;
-};
-
-std::optional<std::string> module_by_dependencies(const HostRoot& root, const std::string& tree) {
-  auto file = root.open_file(tree + "/modules.dep");
-  if (!file) {
-    return std::nullopt;  // depmod has not run: the walk answers
-  }
-  const auto in_tree = [&tree](const std::string& path) { return path.starts_with('/') ? path : tree + "/" + path; };
-  DependencyFile dependencies(std::move(*file));
-  const auto path =
-      dependencies.module_where([&](const std::string& named) { return is_regular(root, in_tree(named)); });
-  return path ? std::optional(in_tree(*path)) : std::nullopt;
+  return std::nullopt;  // the walk answers
 }
 
 // Where a distribution may put a module that is not the kernel's own, in the order modprobe prefers them.
@@ -184,41 +122,24 @@ class ModuleWalk {
   std::optional<Error> error_;
 };
 
-Fact<ModuleFile> described(const HostRoot& root, const std::string& path, const std::string& tree,
-                           ModuleVersionCache* versions) {
-  const auto version = versions != nullptr ? versions->read(root, path) : read_module_version(root, path);
+template <class Part>
+Fact<Part> part_of_file(Result<Part> part, const std::string& path) {
+  return part ? Fact<Part>::known(std::move(*part), path) : Fact<Part>::unknown(std::move(part.error()), path);
+}
+
+Fact<ModuleFile> described(const HostRoot& root, const std::string& path, const std::string& tree, ModuleCache& cache) {
+  ModuleIdentity identity = cache.identity(root, path);
   ModuleFile file;
   file.path = path;
-  file.version =
-      version ? Fact<DriverVersion>::known(*version, path) : Fact<DriverVersion>::unknown(version.error(), path);
+  file.version = part_of_file(std::move(identity.version), path);
+  file.built_for = part_of_file(std::move(identity.built_for), path);
+  file.flavour = part_of_file(std::move(identity.flavour), path);
   return Fact<ModuleFile>::known(std::move(file), tree);
 }
 
 }  // namespace
 
-bool is_nvidia_module_name(std::string_view file_name) {
-  std::string_view stem = without_module_suffix(file_name);
-  constexpr std::string_view kName = "nvidia";
-  if (!stem.starts_with(kName)) {
-    return false;
-  }
-  stem.remove_prefix(kName.size());
-  while (!stem.empty()) {
-    if (stem.front() != '-' && stem.front() != '_') {
-      return false;
-    }
-    stem.remove_prefix(1);
-    const std::size_t length = std::min(stem.find_first_of("-_"), stem.size());
-    if (!is_packaging_word(stem.substr(0, length))) {
-      return false;
-    }
-    stem.remove_prefix(length);
-  }
-  return true;
-}
-
-Fact<ModuleFile> read_module_file(const HostRoot& root, const Fact<KernelRelease>& kernel,
-                                  ModuleVersionCache* versions) {
+Fact<ModuleFile> read_module_file(const HostRoot& root, const Fact<KernelRelease>& kernel, ModuleCache& cache) {
   if (!kernel.is_known()) {
     return Fact<ModuleFile>::unknown({ErrorCode::NotFound, "the kernel release is unknown"}, std::string(kModuleTrees));
   }
@@ -240,15 +161,15 @@ Fact<ModuleFile> read_module_file(const HostRoot& root, const Fact<KernelRelease
     if (!status) {
       return Fact<ModuleFile>::unknown(status.error(), tree);
     }
-    if (const auto path = module_by_dependencies(root, tree)) {
-      return described(root, *path, tree, versions);
+    if (const auto path = module_by_dependencies(root, tree, cache)) {
+      return described(root, *path, tree, cache);
     }
     const auto found = ModuleWalk(root, tree).find();
     if (!found) {
       return Fact<ModuleFile>::unknown(found.error(), tree);
     }
     if (*found) {
-      return described(root, **found, tree, versions);
+      return described(root, **found, tree, cache);
     }
     looked_at = looked_at.empty() ? tree : looked_at;
   }

@@ -20,8 +20,10 @@ std::string scanned(std::string_view bytes, std::size_t block) {
   for (std::size_t at = 0; at < bytes.size(); at += block) {
     scanner.feed(bytes.substr(at, block));
   }
-  const auto version = scanner.finish();
-  return version ? version->text() : version.error().what;
+  const ModuleIdentity found = scanner.finish();
+  return (found.version ? found.version->text() : found.version.error().what) +
+         (found.built_for ? found.built_for->text() : found.built_for.error().what) +
+         (found.flavour ? std::string(to_string(*found.flavour)) : found.flavour.error().what);
 }
 
 void try_sections(std::string_view bytes) {
@@ -30,7 +32,7 @@ void try_sections(std::string_view bytes) {
   });
   if (modinfo) {
     require(modinfo->size() <= bytes.size());
-    modinfo_value(*modinfo, "version");
+    module_identity(*modinfo);
   } else {
     require(!modinfo.error().what.empty());
   }

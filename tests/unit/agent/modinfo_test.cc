@@ -34,7 +34,7 @@ std::string scan(std::string_view bytes, std::size_t block) {
   for (std::size_t at = 0; at < bytes.size(); at += block) {
     scanner.feed(bytes.substr(at, block));
   }
-  const auto version = scanner.finish();
+  const auto version = scanner.finish().version;
   return version ? version->text() : "error: " + version.error().what;
 }
 

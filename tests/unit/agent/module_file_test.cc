@@ -25,24 +25,8 @@ void write_module(const ScratchTree& tree, std::string_view path, std::string_vi
 }
 
 Fact<ModuleFile> read(const ScratchTree& tree) {
-  return read_module_file(tree.root(), kernel(), nullptr);
-}
-
-TEST(ModuleName, IsWhatDistributionsCallTheModuleItself) {
-  for (const char* name : {"nvidia.ko", "nvidia.ko.xz", "nvidia.ko.zst", "nvidia.ko.gz", "nvidia-current.ko",
-                           "nvidia_352.ko", "nvidia-352.ko", "nvidia-current-open.ko", "nvidia-tesla-470.ko",
-                           "nvidia-legacy-390xx.ko", "nvidia-srv.ko", "nvidia-535srv.ko", "nvidia-550-open.ko.zst"}) {
-    EXPECT_TRUE(is_nvidia_module_name(name)) << name;
-  }
-}
-
-TEST(ModuleName, IsNoOtherModuleOfTheDriverNorOfTheKernel) {
-  for (const char* name :
-       {"nvidia-uvm.ko", "nvidia_uvm.ko", "nvidia-drm.ko", "nvidia-modeset.ko.zst", "nvidia-peermem.ko",
-        "nvidia-current-uvm.ko", "nvidia-wmi-ec-backlight.ko", "nvidiafb.ko", "i2c-nvidia-gpu.ko", "nvidia",
-        "nvidia.ko.bak", "nvidia-.ko", "nvidia--current.ko", "nvidia-352x.ko", "nvidia.o", ""}) {
-    EXPECT_FALSE(is_nvidia_module_name(name)) << name;
-  }
+  ModuleCache cache;
+  return read_module_file(tree.root(), kernel(), cache);
 }
 
 TEST(ModuleFile, IsFoundInEachPlaceInstallersPutIt) {
@@ -59,6 +43,31 @@ TEST(ModuleFile, IsFoundInEachPlaceInstallersPutIt) {
     EXPECT_EQ(fact->version->text(), "550.90.07") << path;
     EXPECT_EQ(fact.source(), kTree);
   }
+}
+
+TEST(ModuleFile, SaysForWhichKernelAndOfWhichFlavourItIs) {
+  const ScratchTree tree;
+  write_module(tree, "updates/dkms/nvidia.ko");
+  EXPECT_EQ(read(tree)->built_for->text(), "5.15.0-119-generic");
+  EXPECT_EQ(*read(tree)->flavour, ModuleFlavour::Proprietary);
+  EXPECT_EQ(read(tree)->built_for.source(), in_tree("updates/dkms/nvidia.ko"));
+}
+
+TEST(ModuleFile, OfAWeakUpdatesLinkIsBuiltForAnotherKernel) {
+  const ScratchTree tree;
+  const std::string module =
+      elf_module(std::string("version=550.90.07\0license=Dual MIT/GPL\0"
+                             "vermagic=5.14.0-427.13.1.el9_4.x86_64 SMP preempt mod_unload \0",
+                             99));
+  tree.write("/lib/modules/5.14.0-427.13.1.el9_4.x86_64/extra/nvidia/nvidia.ko.xz", xzipped(module));
+  tree.link("/lib/modules/5.14.0-427.16.1.el9_4.x86_64/weak-updates/nvidia/nvidia.ko.xz",
+            "/lib/modules/5.14.0-427.13.1.el9_4.x86_64/extra/nvidia/nvidia.ko.xz");
+  ModuleCache cache;
+  const auto fact = read_module_file(tree.root(), kernel("5.14.0-427.16.1.el9_4.x86_64"), cache);
+  ASSERT_TRUE(fact.is_known());
+  EXPECT_EQ(fact->path, "/lib/modules/5.14.0-427.16.1.el9_4.x86_64/weak-updates/nvidia/nvidia.ko.xz");
+  EXPECT_EQ(fact->built_for->text(), "5.14.0-427.13.1.el9_4.x86_64");
+  EXPECT_EQ(*fact->flavour, ModuleFlavour::Open);
 }
 
 TEST(ModuleFile, IsTheOneThatModulesDepNames) {
@@ -171,16 +180,18 @@ TEST(ModuleFile, DoesNotFollowDirectoryLinksInACircle) {
 
 TEST(ModuleFile, IsUnknownWithoutAKernelOrWithOneThatIsNoName) {
   const ScratchTree tree;
-  EXPECT_TRUE(read_module_file(tree.root(), Fact<KernelRelease>(), nullptr).is_unknown());
-  EXPECT_TRUE(read_module_file(tree.root(), kernel("../../etc"), nullptr).is_unknown());
-  EXPECT_TRUE(read_module_file(tree.root(), kernel(".."), nullptr).is_unknown());
+  ModuleCache cache;
+  EXPECT_TRUE(read_module_file(tree.root(), Fact<KernelRelease>(), cache).is_unknown());
+  EXPECT_TRUE(read_module_file(tree.root(), kernel("../../etc"), cache).is_unknown());
+  EXPECT_TRUE(read_module_file(tree.root(), kernel(".."), cache).is_unknown());
 }
 
 TEST(ModuleFile, TakesAReleaseOf64Characters) {
   const ScratchTree tree;
   const std::string release(64, 'k');
   tree.write("/lib/modules/" + release + "/updates/nvidia.ko", elf_module(modinfo_with_version("550.90.07")));
-  EXPECT_TRUE(read_module_file(tree.root(), kernel(release), nullptr).is_known());
+  ModuleCache cache;
+  EXPECT_TRUE(read_module_file(tree.root(), kernel(release), cache).is_known());
 }
 
 }  // namespace

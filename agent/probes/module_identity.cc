@@ -1,4 +1,4 @@
-#include "agent/probes/module_version.h"
+#include "agent/probes/module_identity.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "agent/probes/decompress.h"
-#include "agent/probes/modinfo.h"
 
 namespace gpuskew {
 namespace {
@@ -24,9 +23,10 @@ constexpr rlim_t kChildCpuSeconds = 10;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes
 constexpr rlim_t kChildAddressSpace = 512u << 20;
 #endif
-// The child's answer: one byte, 'v' and the version or an error code's number as a letter from 'A' and its text.
-constexpr std::size_t kMaxAnswer = 512;
-constexpr char kVersionAnswer = 'v';
+// The child's answer: for each part one byte, 'v' or an error code's number as a letter from 'A', the text, and a NUL.
+constexpr std::size_t kMaxAnswer = 1024;
+constexpr std::size_t kMaxAnswerText = 300;
+constexpr char kValueAnswer = 'v';
 constexpr char kFirstErrorAnswer = 'A';
 
 void limit_child() {
@@ -45,34 +45,66 @@ void limit_child() {
 #endif
 }
 
+template <class Value, class Text>
+std::string part_answer(const Result<Value>& part, const Text& text) {
+  std::string answer;
+  if (part) {
+    answer = kValueAnswer + std::string(text(*part));
+  } else {
+    answer = static_cast<char>(kFirstErrorAnswer + static_cast<char>(part.error().code)) +
+             part.error().what.substr(0, kMaxAnswerText);
+  }
+  return answer + '\0';
+}
+
 [[noreturn]] void answer_from_child(int module, int answer_pipe, Compression kind) {
   limit_child();
   ModinfoScanner scanner;
   const auto unpacked = decompress(module, kind, [&scanner](std::string_view block) { scanner.feed(block); });
-  const Result<DriverVersion> version = unpacked ? scanner.finish() : tl::unexpected(unpacked.error());
-  std::string answer;
-  if (version) {
-    answer = kVersionAnswer + version->text();
-  } else {
-    answer = static_cast<char>(kFirstErrorAnswer + static_cast<char>(version.error().code)) + version.error().what;
-  }
+  const ModuleIdentity identity = unpacked ? scanner.finish() : ModuleIdentity::unknown(unpacked.error());
+  const auto text = [](const auto& value) { return value.text(); };
+  const auto name = [](ModuleFlavour flavour) { return to_string(flavour); };
+  const std::string answer =
+      part_answer(identity.version, text) + part_answer(identity.built_for, text) + part_answer(identity.flavour, name);
   const ssize_t written = ::write(answer_pipe, answer.data(), std::min(answer.size(), kMaxAnswer));
   ::_exit(written > 0 ? 0 : 1);
 }
 
-Result<DriverVersion> parse_answer(std::string_view answer) {
-  if (answer.empty()) {
+Result<ModuleFlavour> flavour_from(std::string_view name) {
+  for (const ModuleFlavour flavour : {ModuleFlavour::Proprietary, ModuleFlavour::Open}) {
+    if (to_string(flavour) == name) {
+      return flavour;
+    }
+  }
+  return fail(ErrorCode::Internal, "the unpacking process gave no sensible answer");
+}
+
+// Takes one part off the answer.
+template <class Parse>
+auto take_part(std::string_view& answer, const Parse& parse) -> decltype(parse(std::string_view())) {
+  const std::size_t end = answer.find('\0');
+  if (answer.empty() || end == 0 || end == std::string_view::npos) {
+    answer = {};
     return fail(ErrorCode::Internal, "the unpacking process ended without an answer");
   }
-  const std::string_view text = answer.substr(1);
-  if (answer.front() == kVersionAnswer) {
-    return DriverVersion::parse(text);
+  const char kind = answer.front();
+  const std::string_view text = answer.substr(1, end - 1);
+  answer.remove_prefix(end + 1);
+  if (kind == kValueAnswer) {
+    return parse(text);
   }
-  const int code = answer.front() - kFirstErrorAnswer;
+  const int code = kind - kFirstErrorAnswer;
   if (code < 0 || code > static_cast<int>(ErrorCode::Internal)) {
     return fail(ErrorCode::Internal, "the unpacking process gave no sensible answer");
   }
   return fail(static_cast<ErrorCode>(code), std::string(text));
+}
+
+ModuleIdentity parse_answer(std::string_view answer) {
+  auto version = take_part(answer, DriverVersion::parse);
+  auto built_for = take_part(answer, KernelRelease::parse);
+  auto flavour = take_part(answer, flavour_from);
+  return ModuleIdentity{std::move(version), std::move(built_for), std::move(flavour)};
 }
 
 // Until the child closes its end. Timeout past the deadline.
@@ -103,16 +135,17 @@ Result<std::string> read_answer(const HostFile& pipe) {
   }
 }
 
-Result<DriverVersion> version_in_compressed(const HostFile& module, Compression kind) {
+ModuleIdentity identity_in_compressed(const HostFile& module, Compression kind) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::Internal, "making a pipe: " + std::generic_category().message(errno));
+    return ModuleIdentity::unknown({ErrorCode::Internal, "making a pipe: " + std::generic_category().message(errno)});
   }
   HostFile answer_end(ends[0], "pipe");
   HostFile child_end(ends[1], "pipe");
   const pid_t child = ::fork();
   if (child < 0) {
-    return fail(ErrorCode::Internal, "starting a process: " + std::generic_category().message(errno));
+    return ModuleIdentity::unknown(
+        {ErrorCode::Internal, "starting a process: " + std::generic_category().message(errno)});
   }
   if (child == 0) {
     answer_from_child(module.descriptor(), child_end.descriptor(), kind);
@@ -124,57 +157,23 @@ Result<DriverVersion> version_in_compressed(const HostFile& module, Compression 
   }
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return answer ? parse_answer(*answer) : tl::unexpected(answer.error());
-}
-
-Result<DriverVersion> version_in(const HostFile& module) {
-  constexpr std::size_t kMagic = 6;
-  auto first = module.read_at(0, kMagic);
-  if (!first) {
-    return tl::unexpected(first.error());
-  }
-  if (const auto kind = compression_of(*first)) {
-    return version_in_compressed(module, *kind);
-  }
-  const auto modinfo =
-      find_modinfo([&module](std::uint64_t offset, std::size_t size) { return module.read_at(offset, size); });
-  if (!modinfo) {
-    return tl::unexpected(modinfo.error());
-  }
-  const auto version = modinfo_value(*modinfo, "version");
-  if (!version) {
-    return fail(ErrorCode::Malformed, "no version entry");
-  }
-  return DriverVersion::parse(*version);
+  return answer ? parse_answer(*answer) : ModuleIdentity::unknown(answer.error());
 }
 
 }  // namespace
 
-Result<DriverVersion> read_module_version(const HostRoot& root, const std::string& path) {
-  auto module = root.open_file(path);
-  if (!module) {
-    return tl::unexpected(module.error());
+ModuleIdentity read_module_identity(const HostFile& module) {
+  constexpr std::size_t kMagic = 6;
+  const auto first = module.read_at(0, kMagic);
+  if (!first) {
+    return ModuleIdentity::unknown(first.error());
   }
-  auto version = version_in(*module);
-  return version ? version : fail("reading " + module->name(), version.error());
-}
-
-Result<DriverVersion> ModuleVersionCache::read(const HostRoot& root, const std::string& path) {
-  const auto status = root.status(path);
-  if (!status) {
-    return tl::unexpected(status.error());
+  if (const auto kind = compression_of(*first)) {
+    return identity_in_compressed(module, *kind);
   }
-  const auto known = entries_.find(path);
-  const bool same = known != entries_.end() && known->second.status == *status;
-  if (same && (known->second.version || known->second.attempts >= kMaxAttempts)) {
-    return known->second.version;
-  }
-  const int attempts = same ? known->second.attempts + 1 : 1;
-  if (!same && entries_.size() >= kMaxFiles) {
-    entries_.clear();
-  }
-  Entry entry{*status, read_module_version(root, path), attempts};
-  return entries_.insert_or_assign(path, std::move(entry)).first->second.version;
+  const auto modinfo =
+      find_modinfo([&module](std::uint64_t offset, std::size_t size) { return module.read_at(offset, size); });
+  return modinfo ? module_identity(*modinfo) : ModuleIdentity::unknown(modinfo.error());
 }
 
 }  // namespace gpuskew
