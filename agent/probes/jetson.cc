@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/probes/packages.h"
+
 namespace gpuskew {
 namespace {
 
@@ -15,7 +17,6 @@ constexpr const char* kDpkgStatus = "/var/lib/dpkg/status";
 constexpr const char* kPlatformOnly = "tegra";
 
 constexpr std::size_t kMaxSmallFile = 4096;
-constexpr std::size_t kMaxDpkgStatus = 16u << 20;
 constexpr std::size_t kMaxReleaseLength = 24;
 // Versioned like L4T itself ("32.7.3-20221122092935"); nvidia-l4t-kernel begins with the kernel's release instead.
 constexpr std::array<std::string_view, 2> kL4tPackages = {"nvidia-l4t-core", "nvidia-l4t-init"};
@@ -41,18 +42,18 @@ std::string release_in_tegra_file(std::string_view text) {
   return is_release(release) ? release : std::string();
 }
 
-std::string release_in_dpkg_status(std::string_view status) {
-  for (const std::string_view package : kL4tPackages) {
-    const std::string head = "Package: " + std::string(package) + "\n";
-    std::size_t at = status.starts_with(head) ? 0 : status.find("\n" + head);
-    if (at == std::string_view::npos) {
-      continue;
-    }
-    std::string_view stanza = status.substr(at + 1);
-    stanza = stanza.substr(0, std::min(stanza.find("\n\n"), stanza.size()));
-    const std::string_view release = between(stanza, "\nVersion: ", "-\n");
-    if (is_release(release)) {
-      return std::string(release);
+bool is_l4t_package(std::string_view name) {
+  return std::find(kL4tPackages.begin(), kL4tPackages.end(), name) != kL4tPackages.end();
+}
+
+std::string release_in_packages(const HostRoot& root) {
+  const auto packages = read_dpkg_packages(root, is_l4t_package);
+  if (packages) {
+    for (const DpkgPackage& package : *packages) {
+      std::string release = package.version.substr(0, package.version.find('-'));
+      if (is_release(release)) {
+        return release;
+      }
     }
   }
   return {};
@@ -97,11 +98,9 @@ Fact<std::string> read_l4t_release(const HostRoot& root, const Fact<KernelReleas
     return Fact<std::string>::absent(kTegraRelease);
   }
   // Megabytes of text: read only where it can say something.
-  if (const auto status = root.read(kDpkgStatus, kMaxDpkgStatus)) {
-    std::string release = release_in_dpkg_status(*status);
-    if (!release.empty()) {
-      return Fact<std::string>::known(std::move(release), kDpkgStatus);
-    }
+  std::string release = release_in_packages(root);
+  if (!release.empty()) {
+    return Fact<std::string>::known(std::move(release), kDpkgStatus);
   }
   return Fact<std::string>::known(kPlatformOnly, std::move(evidence));
 }

@@ -21,9 +21,13 @@ constexpr std::array kDirectories = {
     "/usr/lib64",
     "/usr/lib64/nvidia",
     "/usr/lib",
-    "/usr/lib/nvidia/tesla",              // Bottlerocket
+    "/usr/lib/nvidia/tesla",  // Bottlerocket
+    "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
+    "/aarch64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
     "/opt/nvidia/lib64",                  // Flatcar
     "/home/kubernetes/bin/nvidia/lib64",  // Container-Optimized OS
+    "/var/lib/nvidia/lib64",              // the same, without Kubernetes
+    "/usr/local/glibc/usr/lib",           // Talos, whose own libc is another
     "/run/opengl-driver/lib",             // NixOS
 };
 constexpr const char* kPlainDirectory = "/usr/lib";

@@ -6,18 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "agent/probes/byte_order.h"
 #include "core/result.h"
 #include "core/version.h"
 
 namespace gpuskew {
-
-/// At most `size` bytes from `offset`; fewer only at the end of the file.
-using ReadAt = std::function<Result<std::string>(std::uint64_t offset, std::size_t size)>;
 
 /// The .modinfo section of a 64-bit little-endian ELF file. Errors: Malformed, TooLarge (past the limits in the source
 /// file), and what `read_at` returns.

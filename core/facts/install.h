@@ -6,8 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/fact.h"
+#include "core/facts/kernel_log.h"
 #include "core/time.h"
+#include "core/version.h"
 
 namespace gpuskew {
 
@@ -38,11 +42,18 @@ struct InstallTrace {
   std::string name;     ///< "nvidia-driver-550", "/usr/bin/nvidia-uninstall", "/var/lib/dkms/nvidia"
   std::string version;  ///< as the packager writes it ("550.107.02-0ubuntu0.24.04.1"); "" when not told
   std::string source;   ///< the database or file it was read from
+  /// Which command brought this version, and when, by the package manager's own log:
+  /// "/usr/bin/unattended-upgrade, 2021-04-24 06:50:54 by the node's clock"; "" when not told.
+  std::string changed_by{};
 
   bool operator==(const InstallTrace&) const = default;
 };
 
 inline constexpr std::size_t kMaxInstallTraces = 64;
+
+/// The driver's version in what the packager wrote: without epoch, revision and kernel ("3:550.90.07-1.el9" is
+/// 550.90.07). nullopt: none, or that of a kernel (linux-modules-nvidia-*).
+std::optional<DriverVersion> driver_version(const InstallTrace& trace);
 
 /// A mark of the gpu-operator's validator, run/nvidia/validations/<name>. toolkit-ready outlives a driver's restart.
 struct ValidationMark {
@@ -54,5 +65,15 @@ struct ValidationMark {
 };
 
 inline constexpr std::size_t kMaxValidationMarks = 16;
+
+enum class MarkAge : std::uint8_t {
+  Fresh,    ///< written after the driver that runs now was loaded
+  Stale,    ///< older than the boot, or than the newest load of the driver
+  Unknown,  ///< when the driver was loaded is not known
+};
+
+/// Whether a mark speaks of the driver that runs now.
+MarkAge mark_age(const ValidationMark& mark, const Fact<Time>& boot_time,
+                 const Fact<std::vector<KernelLogEvent>>& kernel_log);
 
 }  // namespace gpuskew

@@ -42,6 +42,12 @@ bool is_foreign(const Gpu& gpu) {
 }  // namespace
 
 std::optional<Ruling> platform(const Scene& scene) {
+  const auto& wsl = scene.snapshot.wsl;
+  if (wsl.is_known()) {
+    return Ruling{NodeState::NotJudged,
+                  "WSL2 (" + wsl.value() + "): its driver is Windows', not a module of this kernel", std::nullopt,
+                  std::nullopt};
+  }
   const auto& l4t = scene.snapshot.l4t_release;
   if (!l4t.is_known()) {
     return std::nullopt;

@@ -30,7 +30,7 @@ struct Ruling {
   std::optional<Time> revisit_at;
 };
 
-/// Jetson: integrated GPU, no driver of the kind we judge.
+/// Jetson, WSL2: no driver of the kind we judge.
 std::optional<Ruling> platform(const Scene& scene);
 /// No NVIDIA GPU on the PCI bus: all of them gone, or none ever; passthrough.
 std::optional<Ruling> pci_devices(const Scene& scene);
