@@ -187,7 +187,8 @@ TEST(Judge, SaysUnknownWhenAMountedDriverContainerHasNoLibraries) {
   s.libraries = known(std::vector<Library>{library("535.54.03")});
   const Verdict verdict = judge_at(s, NodeHistory{}, kLongAfterBoot);
   EXPECT_EQ(verdict.state, NodeState::Unknown);
-  EXPECT_TRUE(verdict.findings.empty());
+  ASSERT_EQ(verdict.findings.size(), 1U);
+  EXPECT_EQ(verdict.findings.front().code, FindingCode::InstallConflict) << "two stacks, whatever the container holds";
 }
 
 TEST(Judge, DoesNotLetAClockThatWasWrongAtBootSkipTheGrace) {
@@ -239,8 +240,12 @@ TEST(Judge, SaysByTheModuleOnDiskWhetherARebootMendsALibraryMismatch) {
 TEST(Judge, ComparesAContainersModuleWithTheContainersLibraries) {
   Snapshot s = healthy_node();
   s.driver_container = known(DriverContainer{"/run/nvidia/driver", true});
-  s.libraries = known(std::vector<Library>{library("535.54.03"), library("550.90.07", DriverRoot::Container)});
+  s.libraries = known(std::vector<Library>{library("550.90.07"), library("550.90.07", DriverRoot::Container)});
   EXPECT_EQ(judge_at(s, NodeHistory{}, kLongAfterBoot).state, NodeState::Ok);
+  s.libraries = known(std::vector<Library>{library("535.54.03"), library("550.90.07", DriverRoot::Container)});
+  const Verdict verdict = judge_at(s, NodeHistory{}, kLongAfterBoot);
+  EXPECT_EQ(verdict.state, NodeState::Degraded) << "they agree, but the host's own libraries do not";
+  EXPECT_EQ(verdict.findings.front().code, FindingCode::InstallConflict);
 }
 
 TEST(Judge, BlamesNouveauOnlyWhereNvidiaCouldHaveLoaded) {
