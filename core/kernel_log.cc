@@ -1,0 +1,294 @@
+#include "core/kernel_log.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/xid.h"
+
+namespace gpuskew {
+namespace {
+
+constexpr std::size_t kMaxMessageLines = 8;
+constexpr Duration kNoteGap = std::chrono::seconds(5);
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// As people and the wire may have it: printable ASCII.
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, KernelLogEvent::kMaxText));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  while (shown.ends_with(' ')) {
+    shown.pop_back();
+  }
+  return shown;
+}
+
+/// What follows "NVRM: " or, in branch 520, "NVRM ".
+std::optional<std::string_view> nvrm_text(std::string_view line) {
+  for (const std::string_view prefix : {std::string_view("NVRM: "), std::string_view("NVRM ")}) {
+    if (line.starts_with(prefix)) {
+      return without_indent(line.substr(prefix.size()));
+    }
+  }
+  return std::nullopt;
+}
+
+/// A line that goes on with a sentence, and not one of the driver's own reports ("GPU0 kgspWait_TU102: ...").
+bool goes_on(std::string_view text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  return !word.empty() && word.find_first_of(":_") == std::string_view::npos && !word.starts_with("GPU") &&
+         !contains(text, "the NVIDIA devices were") && !text.starts_with("The NVIDIA") &&
+         !text.starts_with("No NVIDIA");
+}
+
+/// Between two texts; "" when either is missing.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t end = text.find(after);
+  const std::size_t start = text.substr(0, end).rfind(before);
+  if (end == std::string_view::npos || start == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(start + before.size(), end - start - before.size());
+}
+
+std::string version_behind(std::string_view text, std::string_view before) {
+  const std::size_t at = text.find(before);
+  return at == std::string_view::npos ? std::string() : version_at(text.substr(at + before.size()));
+}
+
+// "the client has the version A, but this kernel module has the version B", "the client 'x' (pid 1) has the version A,
+// but this kernel module has the version B". A process may be called "has the version": the last one counts.
+std::optional<LogLine> api_mismatch(std::string_view text) {
+  constexpr std::string_view kModule = ", but this kernel module has the version ";
+  LogLine line{KernelLogKind::ApiMismatch};
+  line.theirs = version_at(between(text, "has the version ", kModule));
+  line.ours = version_behind(text, kModule);
+  return line.theirs.empty() || line.ours.empty() ? std::nullopt : std::optional(std::move(line));
+}
+
+// "The NVIDIA GPU 0000:af:00.0 (PCI ID: 10de:1db5) installed in this system ..."
+std::optional<LogLine> gpu_message(std::string_view text, const std::string& gpu) {
+  if (contains(text, "fallen off the bus")) {
+    return LogLine{KernelLogKind::FellOffBus, gpu, kFellOffBusXid};
+  }
+  if (contains(text, "requires use of the NVIDIA open kernel modules")) {
+    return LogLine{KernelLogKind::NeedsOpen, gpu};
+  }
+  if (contains(text, "not supported by open")) {
+    return LogLine{KernelLogKind::NotSupportedByOpen, gpu};
+  }
+  if (contains(text, "not supported by the")) {
+    LogLine line{KernelLogKind::NotSupported, gpu};
+    line.theirs = version_behind(text, "not supported by the NVIDIA ");
+    return line;
+  }
+  if (contains(text, "Legacy drivers")) {
+    LogLine line{KernelLogKind::NotSupported, gpu};
+    line.theirs = version_behind(text, "information.  The ");
+    return line;
+  }
+  return std::nullopt;
+}
+
+/// "  uvm_global_exit+0x68/0xe8 [nvidia_uvm]"
+bool is_trace_line(std::string_view line) {
+  return contains(line, "+0x") && contains(line, "/0x") && contains(line, "[nvidia");
+}
+
+bool is_note(std::string_view line) {
+  return contains(line, "BUG: ") || contains(line, "WARNING: ") || contains(line, "Oops: ") ||
+         contains(line, " blocked for more than ");
+}
+
+// "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:0b:00.0)": why the probe that fails next does so.
+bool is_probe_note(std::string_view line) {
+  return line.starts_with("NVRM: BAR") && contains(line, "(PCI:");
+}
+
+bool is_noise(const KernelLogEvent& event) {
+  return event.kind == KernelLogKind::Xid && xid_meaning(event.xid).weight == XidWeight::Application;
+}
+
+Time newest_load(const std::vector<KernelLogEvent>& events) {
+  Time newest{};
+  for (const KernelLogEvent& event : events) {
+    if (event.kind == KernelLogKind::DriverLoaded) {
+      newest = std::max(newest, event.last_at);
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+KernelLogScanner::KernelLogScanner(std::vector<KernelLogEvent> events) : events_(std::move(events)) {
+  if (events_.size() > kMaxKernelLogEvents) {
+    events_.erase(events_.begin(), events_.end() - static_cast<std::ptrdiff_t>(kMaxKernelLogEvents));
+  }
+}
+
+bool KernelLogScanner::feed(Time at, LogSource source, std::string_view record) {
+  bool is_news = false;
+  while (!record.empty()) {
+    const std::string_view line = record.substr(0, record.find('\n'));
+    record.remove_prefix(std::min(record.size(), line.size() + 1));
+    is_news = feed_line(at, source, line.substr(0, kMaxLogLineBytes)) || is_news;
+  }
+  return is_news;
+}
+
+bool KernelLogScanner::feed_line(Time at, LogSource source, std::string_view line) {
+  if (!is_of_interest(source, line)) {
+    return false;
+  }
+  if (source == LogSource::Kernel) {
+    return feed_kernel_line(at, without_indent(line));
+  }
+  const auto said = classify_line(source, line);
+  return said && add(at, *said, line);
+}
+
+bool KernelLogScanner::feed_kernel_line(Time at, std::string_view line) {
+  if (message_.kind != Message::Kind::None && (at - message_.at > kMessageGap || at < message_.at)) {
+    message_ = {};
+  }
+  if (contains(line, "Nvlink Core is being initialized")) {
+    load_began_ = at;
+    return false;
+  }
+  if (is_note(line) || is_probe_note(line)) {
+    note_ = std::string(line);
+    note_at_ = at;
+  }
+  if (is_trace_line(line)) {
+    return feed_trace(at, line);
+  }
+  if (start_message(at, line)) {
+    return judge_message();
+  }
+  auto said = classify_line(LogSource::Kernel, line);
+  if (!said) {
+    return feed_message(at, line);
+  }
+  std::string text(line);
+  if (said->kind == KernelLogKind::ProbeFailed && is_probe_note(note_) && at - note_at_ <= kNoteGap &&
+      contains(note_, said->gpu)) {
+    text = note_ + "; " + text;
+  }
+  // The GPUs are probed before the driver says that it is loaded: what it says of them belongs to this load.
+  if (said->kind == KernelLogKind::KernelTrace) {
+    message_ = {};
+    message_.kind = Message::Kind::Trace;  // the stack of the hung task comes behind
+    message_.at = at;
+  }
+  const bool load_is_known =
+      said->kind == KernelLogKind::DriverLoaded && load_began_ <= at && at - load_began_ <= kMaxLoad;
+  return add(load_is_known ? load_began_ : at, *said, text);
+}
+
+bool KernelLogScanner::start_message(Time at, std::string_view line) {
+  const auto text = nvrm_text(line);
+  if (!text) {
+    return false;
+  }
+  const bool is_gpu = text->starts_with("The NVIDIA ") && contains(*text, "GPU");
+  if (!is_gpu && !text->starts_with("API mismatch: ")) {
+    return false;
+  }
+  message_ = {};
+  message_.kind = is_gpu ? Message::Kind::Gpu : Message::Kind::ApiMismatch;
+  message_.text = std::string(*text);
+  message_.at = at;
+  message_.lines = 1;
+  constexpr std::string_view kNamed = "The NVIDIA GPU ";
+  if (text->starts_with(kNamed)) {
+    message_.gpu = pci_address(text->substr(kNamed.size()));
+  }
+  return true;
+}
+
+bool KernelLogScanner::feed_message(Time at, std::string_view line) {
+  const auto text = nvrm_text(line);
+  const bool is_open = message_.kind == Message::Kind::ApiMismatch || message_.kind == Message::Kind::Gpu;
+  if (!text || !is_open || message_.lines >= kMaxMessageLines || !goes_on(*text)) {
+    return false;
+  }
+  message_.text.append(" ").append(*text);
+  message_.at = at;
+  ++message_.lines;
+  return judge_message();
+}
+
+bool KernelLogScanner::judge_message() {
+  const auto said = message_.kind == Message::Kind::ApiMismatch ? api_mismatch(message_.text)
+                                                                : gpu_message(message_.text, message_.gpu);
+  if (!said) {
+    return false;
+  }
+  if (!message_.told) {
+    message_.told = true;
+    return add(message_.at, *said, message_.text);
+  }
+  if (KernelLogEvent* event = find(*said)) {
+    event->text = printable(message_.text);
+    event->ours = said->ours;
+    event->theirs = said->theirs;
+  }
+  return false;
+}
+
+bool KernelLogScanner::feed_trace(Time at, std::string_view line) {
+  const LogLine trace{KernelLogKind::KernelTrace};
+  if (message_.kind == Message::Kind::Trace) {
+    message_.at = at;
+    if (KernelLogEvent* event = find(trace); event != nullptr && event->text.size() < KernelLogEvent::kMaxText) {
+      event->text = printable(event->text + " " + std::string(line));
+    }
+    return false;
+  }
+  message_ = {};
+  message_.kind = Message::Kind::Trace;
+  message_.at = at;
+  const bool has_note = is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap;
+  return add(at, trace, has_note ? note_ + " " + std::string(line) : std::string(line));
+}
+
+KernelLogEvent* KernelLogScanner::find(const LogLine& line) {
+  const auto known = std::find_if(events_.begin(), events_.end(), [&line](const KernelLogEvent& event) {
+    return event.kind == line.kind && event.gpu == line.gpu && event.xid == line.xid;
+  });
+  return known == events_.end() ? nullptr : &*known;
+}
+
+bool KernelLogScanner::add(Time at, const LogLine& line, std::string_view text) {
+  KernelLogEvent* event = find(line);
+  // A recovery says each time what is needed now.
+  const bool is_news = event == nullptr || line.kind == KernelLogKind::DriverLoaded || line.xid == kRecoveryXid ||
+                       event->last_at < newest_load(events_);
+  if (event == nullptr) {
+    make_room();
+    events_.push_back(KernelLogEvent{line.kind, line.gpu, line.xid, "", "", "", at, at, 0});
+    event = &events_.back();
+  }
+  event->ours = line.ours;
+  event->theirs = line.theirs;
+  event->text = printable(text);
+  event->last_at = std::max(event->last_at, at);
+  event->count += event->count < UINT32_MAX ? 1 : 0;
+  return is_news;
+}
+
+void KernelLogScanner::make_room() {
+  if (events_.size() < kMaxKernelLogEvents) {
+    return;
+  }
+  const auto goes_first = [](const KernelLogEvent& a, const KernelLogEvent& b) {
+    return is_noise(a) != is_noise(b) ? is_noise(a) : a.last_at < b.last_at;
+  };
+  events_.erase(std::min_element(events_.begin(), events_.end(), goes_first));
+}
+
+}  // namespace gpuskew
