@@ -33,8 +33,10 @@ std::uint32_t number_at(std::string_view text) {
   return number;
 }
 
-/// The module a line is about: "nvidia" of "nvidia: Unknown symbol x"; "" for none.
+/// The module a line is about: "nvidia" of "nvidia: Unknown symbol x" and "module nvidia: .gnu..."; "" for none.
 std::string_view module_of(std::string_view line) {
+  constexpr std::string_view kNoun = "module ";
+  line.remove_prefix(line.starts_with(kNoun) ? kNoun.size() : 0);
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos || contains(line.substr(0, colon), " ")) {
     return {};

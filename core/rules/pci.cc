@@ -135,12 +135,15 @@ std::optional<Ruling> device_for_driver(const Scene& scene) {
                     std::nullopt, std::nullopt};
     }
     // A module that was just loaded has not taken its GPUs yet, and one that refuses a GPU says so only in the kernel
-    // log: neither an alarm nor an all-clear.
+    // log, where the layer below has looked: neither an alarm nor an all-clear.
     if (gpu.driver.is_absent()) {
+      const auto& log = scene.snapshot.kernel_log;
       return Ruling{NodeState::Unknown,
                     driver + "nothing holds GPU " + gpu.address +
-                        ": the module is still starting, or it refused the GPU "
-                        "(the kernel log says which)",
+                        (log.is_known() ? ": the module is still starting, or it was unbound (the kernel log names no "
+                                          "reason)"
+                                        : ": the module is still starting, or it refused the GPU "
+                                          "(the kernel log says which)"),
                     std::nullopt, std::nullopt};
     }
   }

@@ -90,6 +90,25 @@ struct Refusal {
 };
 std::optional<Refusal> refusal(const Scene& scene);
 
+/// The newest event of that kind in this boot's log, if it was said since the driver was loaded last; else null. Null
+/// also where the log is not known: no event is no proof.
+const KernelLogEvent* log_event(const Scene& scene, KernelLogKind kind);
+/// Whether the event was said since the driver was loaded last.
+bool is_of_this_load(const Scene& scene, const KernelLogEvent& event);
+/// "API mismatch: the client has the version ... (31 times since 2026-09-21T15:06:44Z)"
+Evidence evidence_of(const Scene& scene, const KernelLogEvent& event);
+/// Of log_event().
+std::optional<Evidence> log_evidence(const Scene& scene, KernelLogKind kind);
+
+/// The log says that the driver does not take a GPU, or that its modules are of the wrong flavour for it. Also where
+/// the module did not stay loaded for it.
+std::optional<Ruling> device_refused(const Scene& scene);
+std::optional<Ruling> flavour_refused(const Scene& scene);
+/// "0000:af:00.0 (10de:1db5)"; without the id of a GPU that is not on the bus.
+std::string gpu_text(const Scene& scene, const std::string& address);
+/// A last good state was seen on another kernel than the one that runs.
+bool runs_another_kernel(const Scene& scene);
+
 /// When the boot being judged began: its boot time where that is believable, else when it was first reported.
 Time boot_start(const Scene& scene);
 /// True when `last_good` was seen in the boot being judged.

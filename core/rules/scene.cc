@@ -98,6 +98,63 @@ Evidence gpus_evidence(const Scene& scene) {
   return seen(scene, gpus, std::move(text));
 }
 
+bool is_of_this_load(const Scene& scene, const KernelLogEvent& event) {
+  const auto& log = scene.snapshot.kernel_log;
+  return std::none_of(log->begin(), log->end(), [&event](const KernelLogEvent& other) {
+    return other.kind == KernelLogKind::DriverLoaded && other.last_at > event.last_at;
+  });
+}
+
+const KernelLogEvent* log_event(const Scene& scene, KernelLogKind kind) {
+  const auto& log = scene.snapshot.kernel_log;
+  const KernelLogEvent* newest = nullptr;
+  if (!log.is_known()) {
+    return newest;
+  }
+  for (const KernelLogEvent& event : log.value()) {
+    if (event.kind == kind && is_of_this_load(scene, event) &&
+        (newest == nullptr || event.last_at >= newest->last_at)) {
+      newest = &event;
+    }
+  }
+  return newest;
+}
+
+Evidence evidence_of(const Scene& scene, const KernelLogEvent& event) {
+  std::string text = event.text;
+  if (event.count > 1) {
+    text += " (" + std::to_string(event.count) + " times since " + to_rfc3339(event.first_at) + ")";
+  }
+  return Evidence{std::move(text), scene.snapshot.kernel_log.source(), event.last_at};
+}
+
+std::optional<Evidence> log_evidence(const Scene& scene, KernelLogKind kind) {
+  const KernelLogEvent* event = log_event(scene, kind);
+  return event == nullptr ? std::nullopt : std::optional(evidence_of(scene, *event));
+}
+
+std::string gpu_text(const Scene& scene, const std::string& address) {
+  const auto& gpus = scene.snapshot.gpus;
+  if (gpus.is_known()) {
+    for (const Gpu& gpu : gpus.value()) {
+      if (gpu.address == address) {
+        constexpr std::string_view kHex = "0123456789abcdef";
+        std::string id;
+        for (int shift = 12; shift >= 0; shift -= 4) {
+          id += kHex[(gpu.device_id >> shift) & 0xf];
+        }
+        return address + " (10de:" + id + ")";
+      }
+    }
+  }
+  return address;
+}
+
+bool runs_another_kernel(const Scene& scene) {
+  return scene.last_good != nullptr && scene.snapshot.kernel.is_known() &&
+         !(scene.last_good->kernel == scene.snapshot.kernel.value());
+}
+
 Result<ImageNeed> image_need(const Scene& scene) {
   const auto tag = node_tag(scene.snapshot, scene.history, scene.policy.tag);
   if (!tag) {
