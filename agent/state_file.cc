@@ -3,61 +3,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstdint>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "agent/sealed_text.h"
 #include "proto/convert.h"
 #include "runtime/file.h"
 
 namespace gpuskew {
 namespace {
 
-constexpr std::string_view kMagic = "gpuskew-last-good";
+constexpr std::string_view kName = "last-good";
 constexpr std::string_view kFormatVersion = "1";
 constexpr std::string_view kCorruptPrefix = "last-good.corrupt-";
 constexpr mode_t kDirectoryMode = 0700;
 
-// FNV-1a: finds a torn or edited file. The file is our own, so no stronger sum is needed.
-std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t sum = 0xcbf29ce484222325u;
-  for (const char c : bytes) {
-    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return sum;
-}
-
-std::string to_hex(std::uint64_t value) {
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  return std::string(digits.data(), end.ptr);
-}
-
-std::string header_of(std::string_view body) {
-  std::string header(kMagic);
-  header.append(" ").append(kFormatVersion).append(" ").append(std::to_string(body.size()));
-  return header.append(" ").append(to_hex(checksum(body))).append("\n");
-}
-
 Result<LastGood> parse_state(std::string_view text) {
-  const std::size_t line_end = text.find('\n');
-  const std::string_view header = text.substr(0, line_end);
-  const std::string own_start = std::string(kMagic) + " ";
-  if (line_end == std::string_view::npos || !header.starts_with(own_start)) {
-    return fail(ErrorCode::Malformed, "it is not a last-good file of gpuskew-agent");
+  const auto body = unsealed(text, kName, kFormatVersion);
+  if (!body) {
+    return tl::unexpected(body.error());
   }
-  if (!header.substr(own_start.size()).starts_with(std::string(kFormatVersion) + " ")) {
-    return fail(ErrorCode::Unsupported, "it has another format version than " + std::string(kFormatVersion));
-  }
-  const std::string_view body = text.substr(line_end + 1);
-  if (text.substr(0, line_end + 1) != header_of(body)) {
-    return fail(ErrorCode::Malformed, "its checksum or length does not match");
-  }
-  return decode_last_good(body);
+  return decode_last_good(*body);
 }
 
 }  // namespace
@@ -129,7 +97,7 @@ std::string StateFile::move_aside(Time now) const {
 
 Result<void> StateFile::save(const LastGood& good) const {
   const std::string body = encode(good);
-  return write_file_atomically(path(), header_of(body) + body);
+  return write_file_atomically(path(), sealed(kName, kFormatVersion, body));
 }
 
 namespace {

@@ -273,8 +273,8 @@ bool KernelLogScanner::add(Time at, const LogLine& line, std::string_view text) 
     events_.push_back(KernelLogEvent{line.kind, line.gpu, line.xid, "", "", "", at, at, 0});
     event = &events_.back();
   }
-  event->ours = line.ours;
-  event->theirs = line.theirs;
+  event->ours = printable(line.ours);
+  event->theirs = printable(line.theirs);
   event->text = printable(text);
   event->last_at = std::max(event->last_at, at);
   event->count += event->count < UINT32_MAX ? 1 : 0;
