@@ -83,7 +83,7 @@ Result<Elf64_Ehdr> read_header(const ReadAt& read_at) {
 
 }  // namespace
 
-Result<std::string> find_modinfo(const ReadAt& read_at) {
+Result<std::string> find_elf_section(const ReadAt& read_at, std::string_view name, std::size_t limit) {
   auto header = read_header(read_at);
   if (!header) {
     return tl::unexpected(header.error());
@@ -105,15 +105,21 @@ Result<std::string> find_modinfo(const ReadAt& read_at) {
   for (std::size_t index = 0; index < count; ++index) {
     const auto candidate = section(index);
     // c_str() of the whole names ends every name that lacks its NUL.
-    if (candidate.sh_name >= names->size() || std::strcmp(names->c_str() + candidate.sh_name, ".modinfo") != 0) {
+    if (candidate.sh_name >= names->size() || names->c_str() + candidate.sh_name != name) {
       continue;
     }
-    if (candidate.sh_size > kMaxModinfo) {
-      return fail(ErrorCode::TooLarge, "a .modinfo section of more than " + std::to_string(kMaxModinfo) + " bytes");
+    const std::string section_name(name);
+    if (candidate.sh_size > limit) {
+      return fail(ErrorCode::TooLarge,
+                  "a " + section_name + " section of more than " + std::to_string(limit) + " bytes");
     }
-    return read_exactly(read_at, candidate.sh_offset, candidate.sh_size, ".modinfo section");
+    return read_exactly(read_at, candidate.sh_offset, candidate.sh_size, (section_name + " section").c_str());
   }
-  return fail(ErrorCode::Malformed, "no .modinfo section");
+  return fail(ErrorCode::Malformed, "no " + std::string(name) + " section");
+}
+
+Result<std::string> find_modinfo(const ReadAt& read_at) {
+  return find_elf_section(read_at, ".modinfo", kMaxModinfo);
 }
 
 std::optional<std::string_view> modinfo_value(std::string_view modinfo, std::string_view key) {

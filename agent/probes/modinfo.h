@@ -20,6 +20,9 @@ namespace gpuskew {
 /// file), and what `read_at` returns.
 Result<std::string> find_modinfo(const ReadAt& read_at);
 
+/// Any section of such a file, by its name (".go.buildinfo"); the same errors, TooLarge past `limit` bytes.
+Result<std::string> find_elf_section(const ReadAt& read_at, std::string_view name, std::size_t limit);
+
 /// The value of the first entry with this key.
 std::optional<std::string_view> modinfo_value(std::string_view modinfo, std::string_view key);
 
