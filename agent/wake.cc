@@ -92,6 +92,12 @@ std::vector<std::string> paths_to_watch(const Snapshot* snapshot) {
       paths.push_back(library.path);
     }
   }
+  if (snapshot->runtime.is_known()) {
+    paths.push_back(snapshot->runtime->config);
+    for (const RuntimeHandler& handler : snapshot->runtime->handlers) {
+      paths.push_back(handler.file);
+    }
+  }
   if (snapshot->gpus.is_known()) {
     for (const Gpu& gpu : snapshot->gpus.value()) {
       paths.push_back(std::string(kPciDevices) + "/" + gpu.address);

@@ -54,6 +54,8 @@ struct ContainerRuntime {
   /// The newest of the files that say something about nvidia; "" when none does.
   std::string newest_file;
   Time newest_change{};
+  /// NVIDIA's toolkit on the host ("/usr/bin/nvidia-container-runtime"); "": not installed in the places it uses.
+  std::string toolkit{};
 
   bool operator==(const ContainerRuntime&) const = default;
 };
