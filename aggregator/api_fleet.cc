@@ -51,6 +51,7 @@ Json node_line(const NodeRecord& record, const TagPolicy& policy) {
   json["boot_id"] = to_json(snapshot.boot_id);
   json["tag"] = tag ? Json(tag->text) : Json();
   json["tag_error"] = tag ? Json() : Json(tag.error().what);
+  json["next_boot"] = to_json(record.verdict.next_boot);
   json["last_heard"] = to_rfc3339(record.last_heard);
   Json codes = Json::array();
   for (const Finding& finding : record.verdict.findings) {
@@ -127,6 +128,7 @@ HttpResponse node_response(const Fleet& fleet, std::string_view name) {
     findings.push_back(to_json(finding));
   }
   json["findings"] = std::move(findings);
+  json["next_boot"] = to_json(record->verdict.next_boot);
   return json_response(json);
 }
 

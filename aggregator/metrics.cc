@@ -2,10 +2,13 @@
 
 #include <array>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "aggregator/node_states.h"
+#include "core/facts/each_fact.h"
 
 namespace gpuskew {
 
@@ -23,6 +26,9 @@ constexpr Metric kNodes{"gpuskew_nodes", "gauge", "Nodes by state."};
 constexpr Metric kNodeState{"gpuskew_node_state", "gauge", "State of each node; 1 for the state it is in."};
 constexpr Metric kFinding{"gpuskew_finding", "gauge", "Open findings; 1 for each."};
 constexpr Metric kFactUnknown{"gpuskew_fact_unknown", "gauge", "Facts that a node's agent could not read; 1 for each."};
+constexpr Metric kFactsUnknown{"gpuskew_facts_unknown", "gauge",
+                               "Nodes on which a fact is unknown, also because their agent is too old to report it."};
+constexpr Metric kNextBoot{"gpuskew_nodes_next_boot", "gauge", "Nodes by what the next boot does to their GPU."};
 constexpr Metric kLastHeard{"gpuskew_node_last_heard_timestamp_seconds", "gauge",
                             "When a node's agent last said anything, Unix time."};
 constexpr Metric kConnected{"gpuskew_agents_connected", "gauge", "Agents connected now."};
@@ -79,25 +85,19 @@ std::string seconds(Time time) {
   return fmt::format("{}.{:03}", ms / kMs, ms % kMs);
 }
 
-struct NamedFact {
-  std::string_view name;
-  bool (*is_unknown)(const Snapshot& snapshot);
-};
+/// In how many nodes each fact is unknown, by the facts' order.
+using UnknownCounts = std::vector<std::pair<std::string_view, std::size_t>>;
 
-constexpr std::array<NamedFact, 12> kFacts = {{
-    {"boot_id", [](const Snapshot& s) { return s.boot_id.is_unknown(); }},
-    {"boot_time", [](const Snapshot& s) { return s.boot_time.is_unknown(); }},
-    {"kernel", [](const Snapshot& s) { return s.kernel.is_unknown(); }},
-    {"architecture", [](const Snapshot& s) { return s.architecture.is_unknown(); }},
-    {"os", [](const Snapshot& s) { return s.os.is_unknown(); }},
-    {"loaded_driver", [](const Snapshot& s) { return s.loaded_driver.is_unknown(); }},
-    {"loaded_flavour", [](const Snapshot& s) { return s.loaded_flavour.is_unknown(); }},
-    {"l4t_release", [](const Snapshot& s) { return s.l4t_release.is_unknown(); }},
-    {"module_file", [](const Snapshot& s) { return s.module_file.is_unknown(); }},
-    {"libraries", [](const Snapshot& s) { return s.libraries.is_unknown(); }},
-    {"driver_container", [](const Snapshot& s) { return s.driver_container.is_unknown(); }},
-    {"gpus", [](const Snapshot& s) { return s.gpus.is_unknown(); }},
-}};
+void count_unknown(const Snapshot& snapshot, UnknownCounts& counts) {
+  std::size_t at = 0;
+  for_each_fact(snapshot, [&](std::string_view name, const auto& fact) {
+    if (at == counts.size()) {
+      counts.emplace_back(name, 0);
+    }
+    counts[at].second += fact.is_unknown() ? 1 : 0;
+    ++at;
+  });
+}
 
 void add_states(const Fleet& fleet, Exposition& out) {
   std::array<std::size_t, kNodeStates.size()> counts{};
@@ -121,17 +121,42 @@ void add_nodes(const Fleet& fleet, Exposition& out) {
                  1);
     }
   }
-  out.family(kFactUnknown);
-  for (const auto& [name, record] : fleet.nodes()) {
-    for (const NamedFact& fact : kFacts) {
-      if (fact.is_unknown(record.snapshot)) {
-        out.sample(label("node", name) + "," + label("fact", fact.name), 1);
-      }
-    }
-  }
   out.family(kLastHeard);
   for (const auto& [name, record] : fleet.nodes()) {
     out.sample(label("node", name), seconds(record.last_heard));
+  }
+}
+
+void add_unknown_facts(const Fleet& fleet, Exposition& out) {
+  UnknownCounts counts;
+  count_unknown(Snapshot{}, counts);  // each fact has its count, also while no node has reported
+  for (auto& [name, count] : counts) {
+    count = 0;
+  }
+  out.family(kFactUnknown);
+  for (const auto& [node, record] : fleet.nodes()) {
+    count_unknown(record.snapshot, counts);
+    for_each_fact(record.snapshot, [&out, &node = node](std::string_view name, const auto& fact) {
+      // What an agent is too old for is only counted: it would be twenty samples a node until the last is updated.
+      if (fact.is_unknown() && is_reported(fact)) {
+        out.sample(label("node", node) + "," + label("fact", name), 1);
+      }
+    });
+  }
+  out.family(kFactsUnknown);
+  for (const auto& [name, count] : counts) {
+    out.sample(label("fact", name), count);
+  }
+}
+
+void add_next_boot(const Fleet& fleet, Exposition& out) {
+  std::array<std::size_t, kNextBootOutcomes.size()> counts{};
+  for (const auto& [name, record] : fleet.nodes()) {
+    ++counts[static_cast<std::size_t>(record.verdict.next_boot.gpu)];
+  }
+  out.family(kNextBoot);
+  for (NextBootGpu outcome : kNextBootOutcomes) {
+    out.sample(label("outcome", to_string(outcome)), counts[static_cast<std::size_t>(outcome)]);
   }
 }
 
@@ -176,7 +201,9 @@ std::string metrics_text(const Fleet& fleet, const StreamCounts& streams, const 
   out.family(kBuildInfo);
   out.sample(label("version", GPUSKEW_VERSION), 1);
   add_states(fleet, out);
+  add_next_boot(fleet, out);
   add_nodes(fleet, out);
+  add_unknown_facts(fleet, out);
   add_streams(streams, process, out);
   out.single(kStoreErrors, store.errors);
   out.single(kStoreFailing, store.error ? 1 : 0);

@@ -23,10 +23,11 @@ namespace gpuskew {
 /// Writes every field of `to` but the sequence number. Bytes that are not UTF-8 are written as '?'. A message that is
 /// written again keeps its memory: reuse one.
 void to_wire(const Snapshot& from, v1::Snapshot& to);
-/// Errors: Malformed (no valid node name), TooLarge (more GPUs or libraries than core allows).
+/// Errors: Malformed (no valid node name).
 /// Values past kMaxWireText (proto/text.h), of a wrong form or with control characters become unknown; texts for people
-/// (sources, reasons, paths) are cut and their control characters replaced. A list with one bad item is unknown as a
-/// whole. taken_at is moved into the years 1970 to 9999. A bad `remembered` is nothing remembered.
+/// (sources, reasons, notes) are cut and their control characters replaced. A list with one bad item, with a word of an
+/// enumeration that is not known here or with more items than core allows is unknown as a whole: a shorter one would be
+/// a wrong count. taken_at is moved into the years 1970 to 9999. A bad `remembered` is nothing remembered.
 /// The second form takes the message's texts out of it, also on an error: half the cost.
 Result<Snapshot> from_wire(const v1::Snapshot& from);
 Result<Snapshot> from_wire(v1::Snapshot&& from);

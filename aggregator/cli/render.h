@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aggregator/cli/reply.h"
@@ -16,6 +17,7 @@ namespace gpuskew {
 /// "2h14m ago"
 std::string ago_text(Time then, Time now);
 
+std::string joined(const std::vector<std::string>& words, std::string_view between);
 /// A fact in a table cell: its value, "none" or "unknown".
 std::string short_text(const Fact<std::string>& fact);
 /// A fact in a sentence: its value, `none`, or "unknown, because ...".
@@ -32,6 +34,8 @@ struct ImageAnswer {
   std::string why;  ///< of Unknown
 };
 
+/// The block of facts that render_explain ends with.
+std::string render_node_facts(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen);
 std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen);
 
 /// How a table's cells are worded: ages and few columns, ages and all columns, or times and all columns.

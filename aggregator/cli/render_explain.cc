@@ -1,8 +1,6 @@
 // One node as on-call reads it: what is wrong, since when, what changed, the proof, the next command; then the facts.
 
-#include <array>
 #include <string_view>
-#include <utility>
 
 #include "aggregator/cli/render.h"
 
@@ -82,14 +80,6 @@ std::string evidence_lines(const FindingReply& finding, const Screen& screen) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : std::string(between)) + word;
-  }
-  return text;
-}
-
 std::string finding_block(const FindingReply& finding, const Screen& screen) {
   std::string text = evidence_lines(finding, screen);
   text += label("reboot helps", screen) + finding.reboot_helps +
@@ -112,90 +102,22 @@ std::string finding_title(const FindingReply& finding, const Screen& screen) {
          paint(finding.code + " (" + finding.severity + ")", style_of_severity(finding.severity), screen) + "\n";
 }
 
-/// "8, bound to nvidia" or one address a driver where they differ.
-std::string gpus_text(const NodeFacts& facts) {
-  if (!facts.gpu_count.is_known()) {
-    return long_text(facts.gpu_count, "none");
+/// "loses the GPU"; the words of a later aggregator as they are.
+std::string outcome_text(const std::string& outcome) {
+  if (outcome == "keeps" || outcome == "loses") {
+    return outcome + " the GPU";
   }
-  if (facts.gpus.empty()) {
-    return facts.gpu_count.value() == "0" ? "none" : facts.gpu_count.value();
+  if (outcome == "cannot-tell") {
+    return "can not be told";
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> by_driver;
-  for (const GpuReply& gpu : facts.gpus) {
-    const std::string driver = long_text(gpu.driver, "no driver");
-    auto group = by_driver.begin();
-    while (group != by_driver.end() && group->first != driver) {
-      ++group;
-    }
-    if (group == by_driver.end()) {
-      group = by_driver.insert(group, {driver, {}});
-    }
-    group->second.push_back(gpu.address);
-  }
-  std::string text = facts.gpu_count.value();
-  for (const auto& [driver, addresses] : by_driver) {
-    text += (by_driver.size() == 1 ? ", bound to " : "; bound to ") + driver;
-    text += by_driver.size() == 1 ? "" : ": " + joined(addresses, ", ");
-  }
-  return text;
+  return outcome == "not-applicable" ? "not judged" : outcome;
 }
 
-std::string driver_fact_text(const NodeFacts& facts) {
-  if (facts.l4t_release.is_known()) {
-    return "Jetson's own, L4T " + facts.l4t_release.value();
-  }
-  return long_text(facts.driver, "none loaded") +
-         (facts.flavour.is_known() ? " (" + facts.flavour.value() + " module)" : "");
-}
-
-std::string image_text(const NodeReply& node, const ImageAnswer& image) {
-  if (image.verdict == ImageAnswer::Verdict::NotNeeded) {
-    return "none needed";
-  }
-  if (!node.tag) {
-    return node.tag_error.value_or("no tag, and the aggregator gives no reason");
-  }
-  switch (image.verdict) {
-    case ImageAnswer::Verdict::Exists:
-      return node.tag->text + ", exists";
-    case ImageAnswer::Verdict::Missing:
-      return node.tag->text + ", missing in the matrix";
-    case ImageAnswer::Verdict::Unknown:
-    case ImageAnswer::Verdict::NotNeeded:
-      break;
-  }
-  return node.tag->text + ", whether it exists is unknown, because " + image.why;
-}
-
-std::string facts_block(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen) {
-  const NodeFacts& facts = node.facts;
-  const std::string agent = (facts.agent_version.empty() ? "version not told" : facts.agent_version) + ", last heard " +
-                            (node.last_heard ? ago_text(*node.last_heard, now) : "never");
-  const std::array<std::pair<std::string_view, std::string>, 10> lines = {{
-      {"kernel", long_text(facts.kernel, "none") +
-                     (facts.architecture.is_known() ? " (" + facts.architecture.value() + ")" : "")},
-      {"OS", long_text(facts.os, "not named in os-release")},
-      {"GPUs", gpus_text(facts)},
-      {"driver", driver_fact_text(facts)},
-      {"module file", long_text(facts.module_file, "none for this kernel")},
-      {"libraries", long_text(facts.libraries, "none installed")},
-      {"container", long_text(facts.driver_container, "no driver container")},
-      {"boot", long_text(facts.boot_id, "none") + ", up since " + long_text(facts.boot_time, "an unknown time")},
-      {"driver image", image_text(node, image)},
-      {"agent", agent},
-  }};
-  constexpr std::size_t kLabelWidth = 14;
-  std::string text = "\n";
-  text += paint("facts:", Style::Bold, screen) + "\n";
-  for (const auto& [name, value] : lines) {
-    text += "  " + std::string(name) + std::string(kLabelWidth - name.size(), ' ') + value + "\n";
-  }
-  if (node.tag) {
-    for (const std::string& note : node.tag->notes) {
-      text += "  " + std::string(kLabelWidth, ' ') + "note: " + note + "\n";
-    }
-  }
-  return text;
+std::string next_boot_line(const NextBootReply& next, const Screen& screen) {
+  std::string text =
+      label("next boot", screen) + paint(outcome_text(next.outcome), style_of_outcome(next.outcome), screen);
+  text += next.kernel ? ", kernel " + *next.kernel : "";
+  return text + (next.why.empty() ? "" : ": " + next.why) + "\n";
 }
 
 }  // namespace
@@ -224,7 +146,10 @@ std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time
     }
     text += finding_block(finding, screen);
   }
-  return text + facts_block(node, image, now, screen);
+  if (node.next_boot) {
+    text += (node.findings.empty() ? "" : "\n") + next_boot_line(*node.next_boot, screen);
+  }
+  return text + render_node_facts(node, image, now, screen);
 }
 
 }  // namespace gpuskew

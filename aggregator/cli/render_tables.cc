@@ -29,14 +29,6 @@ Table table_of(const std::vector<Item>& items, RowOf row_of) {
   return table;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : std::string(between)) + word;
-  }
-  return text;
-}
-
 std::string when(Time at, TableForm form, Time now) {
   return form == TableForm::Csv ? to_rfc3339(at) : ago_text(at, now);
 }
@@ -46,6 +38,14 @@ Cell fact_cell(const Fact<std::string>& fact) {
 }
 
 }  // namespace
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : std::string(between)) + word;
+  }
+  return text;
+}
 
 std::string ago_text(Time then, Time now) {
   return to_short_text(now - then) + " ago";
@@ -82,6 +82,10 @@ Table nodes_table(const std::vector<NodeRow>& nodes, TableForm form, Time now) {
       add_fact("OS", node.os);
       add_fact("BOOT ID", node.boot_id);
       row.add("TAG", node.tag.value_or(""));
+    }
+    if (all) {
+      const std::string outcome = node.next_boot ? node.next_boot->outcome : "unknown";
+      row.add("NEXT BOOT", outcome, style_of_outcome(outcome));
     }
     row.add("LAST HEARD", node.last_heard ? when(*node.last_heard, form, now) : "never");
     if (all) {

@@ -86,7 +86,17 @@ std::vector<FindingReply> read_findings(ReplyReader& from, FirstError& error) {
   return read_list(from, "findings", error, [&error](ReplyReader& item) { return read_finding(item, error); });
 }
 
-NodeRow read_node_row(ReplyReader& reader) {
+/// An aggregator that is older than the forecast has none.
+std::optional<NextBootReply> read_next_boot(ReplyReader& from, FirstError& error) {
+  const Json* found = from.find("next_boot");
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  ReplyReader reader(*found, from.name_of("next_boot"), error);
+  return NextBootReply{reader.text("outcome"), reader.text("why"), reader.text_or_null("kernel")};
+}
+
+NodeRow read_node_row(ReplyReader& reader, FirstError& error) {
   NodeRow row;
   row.name = reader.text("name");
   row.state = reader.text("state");
@@ -98,6 +108,7 @@ NodeRow read_node_row(ReplyReader& reader) {
   row.boot_id = reader.fact("boot_id");
   row.tag = reader.text_or_null("tag");
   row.tag_error = reader.text_or_null("tag_error");
+  row.next_boot = read_next_boot(reader, error);
   row.last_heard = reader.time_or_null("last_heard");
   row.findings = reader.texts("findings");
   return row;
@@ -167,7 +178,8 @@ Result<StatusReply> status_reply(const Json& json) {
 Result<std::vector<NodeRow>> nodes_reply(const Json& json) {
   FirstError error;
   ReplyReader reader(json, "", error);
-  return value_or(read_list(reader, "nodes", error, read_node_row), error);
+  const auto read_row = [&error](ReplyReader& item) { return read_node_row(item, error); };
+  return value_or(read_list(reader, "nodes", error, read_row), error);
 }
 
 Result<NodeReply> node_reply(const Json& json) {
@@ -189,6 +201,7 @@ Result<NodeReply> node_reply(const Json& json) {
   }
   node.tag_error = reader.text_or_null("tag_error");
   node.findings = read_findings(reader, error);
+  node.next_boot = read_next_boot(reader, error);
   return value_or(std::move(node), error);
 }
 

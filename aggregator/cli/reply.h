@@ -54,6 +54,12 @@ struct FindingReply {
   std::vector<std::string> consequences;
 };
 
+struct NextBootReply {
+  std::string outcome;  ///< "keeps", "loses", "cannot-tell", "not-applicable"
+  std::string why;
+  std::optional<std::string> kernel;
+};
+
 struct NodeRow {
   std::string name;
   std::string state;
@@ -65,6 +71,7 @@ struct NodeRow {
   Fact<std::string> boot_id;
   std::optional<std::string> tag;
   std::optional<std::string> tag_error;
+  std::optional<NextBootReply> next_boot;  ///< nullopt: an older aggregator
   std::optional<Time> last_heard;
   std::vector<std::string> findings;
 };
@@ -104,6 +111,13 @@ struct NodeFacts {
   Fact<std::string> driver_container;
   Fact<std::string> gpu_count;
   std::vector<GpuReply> gpus;
+  Fact<std::string> next_kernel;  ///< "5.15.0-122-generic, by first entry of grub.cfg"
+  Fact<std::string> installs;     ///< "6 deb, 1 dkms"
+  Fact<std::string> runtime;      ///< "containerd 1.7.24, handlers: nvidia"
+  Fact<std::string> kubelet;      ///< "8 nvidia.com/gpu registered"
+  /// The other facts that are unknown, with why.
+  std::vector<std::pair<std::string, std::string>> unread;
+  std::vector<std::string> not_reported;  ///< facts that this node's agent is too old for
 };
 
 struct NodeReply {
@@ -115,7 +129,8 @@ struct NodeReply {
   std::optional<LastGoodReply> last_good;
   std::optional<TagReply> tag;
   std::optional<std::string> tag_error;
-  std::vector<FindingReply> findings;  ///< the root cause first
+  std::vector<FindingReply> findings;      ///< the root cause first
+  std::optional<NextBootReply> next_boot;  ///< nullopt: an older aggregator
 };
 
 struct AuditRow {

@@ -79,4 +79,14 @@ Style style_of_severity(std::string_view severity) {
   return severity == "warning" ? Style::Warning : Style::Plain;
 }
 
+Style style_of_outcome(std::string_view next_boot) {
+  if (next_boot == "loses") {
+    return Style::Warning;
+  }
+  if (next_boot == "cannot-tell" || next_boot == "unknown") {
+    return Style::Unknown;
+  }
+  return next_boot == "keeps" ? Style::Good : Style::Plain;
+}
+
 }  // namespace gpuskew

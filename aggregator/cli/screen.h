@@ -33,5 +33,6 @@ std::string paint(std::string_view text, Style style, const Screen& screen);
 /// By the words the API uses: "ok", "broken", ...; Plain for a word this version does not know.
 Style style_of_state(std::string_view state);
 Style style_of_severity(std::string_view severity);
+Style style_of_outcome(std::string_view next_boot);
 
 }  // namespace gpuskew

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/facts/each_fact.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "proto/text.h"
@@ -59,10 +60,11 @@ TEST(FromWire, AnEmptyMessageButForTheNodeIsAllUnknown) {
   v1::Snapshot wire;
   wire.set_node("a");
   const Snapshot got = from_wire(wire).value();
-  EXPECT_TRUE(got.boot_id.is_unknown() && got.boot_time.is_unknown() && got.kernel.is_unknown());
-  EXPECT_TRUE(got.architecture.is_unknown() && got.os.is_unknown() && got.loaded_driver.is_unknown());
-  EXPECT_TRUE(got.loaded_flavour.is_unknown() && got.l4t_release.is_unknown() && got.module_file.is_unknown());
-  EXPECT_TRUE(got.libraries.is_unknown() && got.driver_container.is_unknown() && got.gpus.is_unknown());
+  for_each_fact(got, [](const char* name, const auto& fact) {
+    EXPECT_TRUE(fact.is_unknown()) << name;
+    EXPECT_FALSE(is_reported(fact)) << name;
+  });
+  EXPECT_EQ(got.expected_gpus, std::nullopt);
   EXPECT_EQ(got.remembered, std::nullopt);
 }
 
@@ -71,34 +73,6 @@ TEST(FromWire, RefusesAMessageWithoutAValidNodeName) {
                                   std::string("a\nb"), std::string("../x"), std::string(254, 'a')}) {
     EXPECT_EQ(refusal([&name](v1::Snapshot& wire) { wire.set_node(name); }), ErrorCode::Malformed) << name;
   }
-}
-
-TEST(FromWire, RefusesMoreGpusOrLibrariesThanAllowedAndTakesExactlyAsMany) {
-  const auto gpus = [](std::size_t count) {
-    return [count](v1::Snapshot& wire) {
-      v1::Gpus& known = *wire.mutable_gpus()->mutable_known();
-      const v1::Gpu one = known.items(0);
-      known.clear_items();
-      for (std::size_t at = 0; at < count; ++at) {
-        *known.add_items() = one;
-      }
-    };
-  };
-  EXPECT_EQ(damaged(gpus(Snapshot::kMaxGpus)).gpus->size(), Snapshot::kMaxGpus);
-  EXPECT_EQ(refusal(gpus(Snapshot::kMaxGpus + 1)), ErrorCode::TooLarge);
-
-  const auto libraries = [](std::size_t count) {
-    return [count](v1::Snapshot& wire) {
-      v1::Libraries& known = *wire.mutable_libraries()->mutable_known();
-      const v1::Library one = known.items(0);
-      known.clear_items();
-      for (std::size_t at = 0; at < count; ++at) {
-        *known.add_items() = one;
-      }
-    };
-  };
-  EXPECT_EQ(damaged(libraries(Snapshot::kMaxLibraries)).libraries->size(), Snapshot::kMaxLibraries);
-  EXPECT_EQ(refusal(libraries(Snapshot::kMaxLibraries + 1)), ErrorCode::TooLarge);
 }
 
 TEST(FromWire, AKernelThatDoesNotParseIsUnknownAndNamesTheField) {

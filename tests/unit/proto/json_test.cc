@@ -38,7 +38,9 @@ TEST(Json, ASnapshotHasEveryFactInTheOrderOfTheLayers) {
   }
   EXPECT_EQ(keys,
             "node agent_version taken_at boot_id boot_time kernel architecture os loaded_driver loaded_flavour "
-            "l4t_release module_file libraries driver_container gpus remembered ");
+            "l4t_release wsl module_file modules libraries fabric_manager driver_container validations installs gpus "
+            "pci_functions device_nodes holders command_line secure_boot lockdown kernel_log kernels next_kernel dkms "
+            "boot_builders reboot_required runtime cdi_specs kubelet expected_gpus remembered ");
   EXPECT_EQ(json["node"], "gpu-7.rack-3");
   EXPECT_EQ(json["taken_at"], "2026-05-28T20:26:40Z");
   EXPECT_EQ(json["boot_time"]["value"], "2026-05-17T06:40:00Z");
@@ -84,7 +86,7 @@ TEST(Json, WhatIsNotRememberedIsNull) {
   EXPECT_EQ(
       dump(to_json(good), false),
       R"({"at":"2026-05-05T16:53:20Z","boot_id":"boot-before","kernel":"5.15.0-117-generic","driver":"550.90.07",)"
-      R"("gpu_count":2,"from_container":true})");
+      R"("gpu_count":2,"from_container":true,"gpus":["0000:3b:00.0","10000:af:00.0"]})");
   good.boot_id.clear();
   good.gpu_count.reset();
   EXPECT_TRUE(to_json(good)["boot_id"].is_null());
@@ -125,6 +127,10 @@ TEST(Json, AVerdictHasItsFindingsAndWhenItMayChange) {
   EXPECT_EQ(json["why"], "no driver");
   EXPECT_EQ(json["findings"].size(), 1u);
   EXPECT_TRUE(json["revisit_at"].is_null());
+  EXPECT_EQ(dump(json["next_boot"], false), R"({"outcome":"cannot-tell","why":"","kernel":null})");
+  verdict.next_boot = {NextBootGpu::Loses, "no module", KernelRelease::parse("6.8.0-45-generic").value()};
+  EXPECT_EQ(dump(to_json(verdict)["next_boot"], false),
+            R"({"outcome":"loses","why":"no module","kernel":"6.8.0-45-generic"})");
   verdict.revisit_at = from_unix_ms(1000);
   EXPECT_EQ(to_json(verdict)["revisit_at"], "1970-01-01T00:00:01Z");
 }

@@ -20,10 +20,10 @@ later::Snapshot later_snapshot() {
   later::Snapshot later;
   EXPECT_TRUE(later.ParseFromString(ours.SerializeAsString()));
   later.set_sequence(3);
-  later.mutable_secure_boot()->set_source("/sys/firmware/efi/efivars");
-  later.mutable_secure_boot()->set_known("enabled");
-  later.add_kernel_log("NVRM: Xid 79");
-  later.add_kernel_log("");
+  later.mutable_power_limit()->set_source("/sys/class/hwmon");
+  later.mutable_power_limit()->set_known("700 W");
+  later.add_phases("L1");
+  later.add_phases("");
   later.mutable_kernel()->set_read_unix_ns(0x0123456789abcdef);
   later.mutable_l4t_release()->mutable_disputed()->add_values("35.4.1");
   later.mutable_l4t_release()->mutable_disputed()->add_values("36.2.0");
@@ -64,14 +64,29 @@ TEST(LaterVersion, AnErrorCodeOfALaterVersionKeepsItsReason) {
   EXPECT_EQ(got.boot_time.why(), (Error{ErrorCode::Internal, "asked too often"}));
 }
 
+TEST(LaterVersion, AWordOfALaterVersionMakesItsFactUnknownAndIsNamed) {
+  later::Snapshot later = later_snapshot();
+  later.mutable_modules()->mutable_known()->mutable_items(1)->set_state("frozen");
+  later.mutable_kernel_log()->mutable_known()->mutable_items(0)->set_kind("overheated");
+  later.mutable_runtime()->mutable_known()->set_kind("docker");
+  const Snapshot got = from_wire(as_read_here(later)).value();
+  ASSERT_TRUE(got.modules.is_unknown());
+  EXPECT_EQ(got.modules.why().what, "modules: 'frozen' is no module state known here");
+  ASSERT_TRUE(got.kernel_log.is_unknown());
+  EXPECT_EQ(got.kernel_log.why().what, "kernel log: 'overheated' is no kind of event known here");
+  ASSERT_TRUE(got.runtime.is_unknown());
+  EXPECT_EQ(got.runtime.why().what, "runtime: 'docker' is no container runtime known here");
+  EXPECT_TRUE(got.dkms.is_known());
+}
+
 TEST(LaterVersion, WhatWeStoreAndPassOnIsWholeForTheLaterVersion) {
   const later::Snapshot sent = later_snapshot();
   later::Snapshot returned;
   ASSERT_TRUE(returned.ParseFromString(as_read_here(sent).SerializeAsString()));
   EXPECT_EQ(returned.SerializeAsString(), sent.SerializeAsString());
-  EXPECT_EQ(returned.secure_boot().known(), "enabled");
-  ASSERT_EQ(returned.kernel_log_size(), 2);
-  EXPECT_EQ(returned.kernel_log(0), "NVRM: Xid 79");
+  EXPECT_EQ(returned.power_limit().known(), "700 W");
+  ASSERT_EQ(returned.phases_size(), 2);
+  EXPECT_EQ(returned.phases(0), "L1");
   EXPECT_EQ(returned.kernel().read_unix_ns(), 0x0123456789abcdefu);
   EXPECT_EQ(returned.l4t_release().disputed().values(1), "36.2.0");
   EXPECT_EQ(returned.boot_time().unknown().tries(), 9u);
@@ -124,7 +139,7 @@ TEST(LaterVersion, ALaterAggregatorReadsUsAsWeMeantIt) {
   EXPECT_EQ(later.SerializeAsString(), ours.SerializeAsString());
   EXPECT_EQ(later.sequence(), 12u);
   EXPECT_EQ(later.kernel().known(), "5.15.0-119-generic");
-  EXPECT_EQ(later.secure_boot().state_case(), later::TextFact::STATE_NOT_SET);
+  EXPECT_EQ(later.power_limit().state_case(), later::TextFact::STATE_NOT_SET);
 }
 
 }  // namespace

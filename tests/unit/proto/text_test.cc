@@ -74,11 +74,12 @@ TEST(Text, AQuoteIsShort) {
 }
 
 TEST(Text, AValueIsNeitherEmptyNorTooLongNorWithControlCharacters) {
-  EXPECT_EQ(checked_text("x86_64").value(), "x86_64");
-  EXPECT_EQ(checked_text(std::string(kMaxWireText, 'x')).value().size(), kMaxWireText);
-  EXPECT_EQ(checked_text("").error().code, ErrorCode::Malformed);
-  EXPECT_EQ(checked_text(std::string(kMaxWireText + 1, 'x')).error().code, ErrorCode::TooLarge);
-  EXPECT_EQ(checked_text("a\nb").error(), (Error{ErrorCode::Malformed, "'a?b' has control characters"}));
+  EXPECT_EQ(text_error("a b/é"), std::nullopt);
+  EXPECT_EQ(text_error(std::string(kMaxWireText, 'x')), std::nullopt);
+  EXPECT_EQ(text_error("")->code, ErrorCode::Malformed);
+  EXPECT_EQ(text_error(std::string(kMaxWireText + 1, 'x'))->code, ErrorCode::TooLarge);
+  EXPECT_EQ(text_error(std::string(kMaxWireText + 1, 'x'), kMaxWireText + 1), std::nullopt);
+  EXPECT_EQ(text_error("a\nb"), (Error{ErrorCode::Malformed, "'a?b' has control characters"}));
 }
 
 }  // namespace
