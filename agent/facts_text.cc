@@ -117,7 +117,9 @@ void add_driver(const Snapshot& snapshot, FactLines& out) {
   });
   out.list("installed by", snapshot.installs, [](const InstallTrace& trace) {
     return Line{word(to_string(trace.kind)),
-                trace.name + also("", trace.version) + " (" + word(to_string(trace.part)) + ")", trace.source};
+                trace.name + also("", trace.version) + " (" + word(to_string(trace.part)) + ")" +
+                    also("brought by ", trace.changed_by),
+                trace.source};
   });
 }
 
@@ -174,6 +176,9 @@ void add_runtime_lines(const ContainerRuntime& runtime, FactLines& out) {
   out.add("  started at", fact_text(runtime.started_at, &to_rfc3339), runtime.started_at.source());
   if (!runtime.newest_file.empty()) {
     out.add("  newest change", to_rfc3339(runtime.newest_change), runtime.newest_file);
+  }
+  if (!runtime.toolkit.empty()) {
+    out.add("  toolkit", runtime.toolkit);
   }
   out.add("  default runtime", runtime.default_runtime.empty() ? "not named" : runtime.default_runtime);
   out.add("  CDI enabled", yes_or_no(runtime.cdi_enabled));

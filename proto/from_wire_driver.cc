@@ -37,6 +37,7 @@ void read_install(v1::InstallTrace& from, InstallTrace& to, FieldReader& in) {
   in.text(from.mutable_name(), to.name, "name");
   in.prose(from.mutable_version(), to.version);
   in.prose(from.mutable_source(), to.source);
+  in.prose(from.mutable_changed_by(), to.changed_by);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ void read_runtime_known(v1::ContainerRuntimeFact& fact, ContainerRuntime& to, Fi
   to.started_at = read_time(*from.mutable_started_at(), "start");
   in.prose(from.mutable_newest_file(), to.newest_file);
   in.time(from.newest_change_unix_ms(), to.newest_change, "newest change");
+  in.prose(from.mutable_toolkit(), to.toolkit);
 }
 
 void read_cdi_spec(v1::CdiSpec& from, CdiSpec& to, FieldReader& in) {

@@ -109,6 +109,7 @@ Json value_json(const InstallTrace& value) {
   json["name"] = value.name;
   json["version"] = text_or_null(value.version);
   json["source"] = value.source;
+  json["changed_by"] = text_or_null(value.changed_by);
   return json;
 }
 
@@ -243,6 +244,7 @@ Json value_json(const ContainerRuntime& value) {
   json["started_at"] = fact_json(value.started_at);
   json["newest_file"] = text_or_null(value.newest_file);
   json["newest_change"] = time_or_null(value.newest_change);
+  json["toolkit"] = text_or_null(value.toolkit);
   return json;
 }
 

@@ -78,6 +78,7 @@ void write_installs(const Fact<std::vector<InstallTrace>>& from, v1::InstallsFac
     assign_utf8(*item.mutable_name(), trace.name);
     assign_utf8(*item.mutable_version(), trace.version);
     assign_utf8(*item.mutable_source(), trace.source);
+    assign_utf8(*item.mutable_changed_by(), trace.changed_by);
   });
 }
 

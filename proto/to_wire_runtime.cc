@@ -50,6 +50,7 @@ void write_runtime(const Fact<ContainerRuntime>& from, v1::ContainerRuntimeFact&
     write_time(runtime.started_at, *known.mutable_started_at());
     assign_utf8(*known.mutable_newest_file(), runtime.newest_file);
     known.set_newest_change_unix_ms(to_unix_ms(runtime.newest_change));
+    assign_utf8(*known.mutable_toolkit(), runtime.toolkit);
   });
 }
 

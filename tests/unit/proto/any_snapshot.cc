@@ -126,7 +126,8 @@ Gen<InstallTrace> install() {
           element(InstallKind::Runfile, InstallKind::Deb, InstallKind::Rpm, InstallKind::Dkms, InstallKind::Prebuilt,
                   InstallKind::Akmod, InstallKind::Kmod, InstallKind::Container, InstallKind::OsImage)),
       set(&InstallTrace::part, element(InstallPart::KernelModule, InstallPart::UserSpace, InstallPart::FabricManager)),
-      set(&InstallTrace::name, text(1)), set(&InstallTrace::version, text(0)), set(&InstallTrace::source, text(0)));
+      set(&InstallTrace::name, text(1)), set(&InstallTrace::version, text(0)), set(&InstallTrace::source, text(0)),
+      set(&InstallTrace::changed_by, text(0)));
 }
 
 Gen<Gpu> gpu() {
@@ -200,13 +201,13 @@ Gen<ContainerRuntime> runtime() {
                                        set(&RuntimeHandler::file, text(0)));
   auto conflict = build<ConfigConflict>(set(&ConfigConflict::key, text(1)), set(&ConfigConflict::kept, text(0)),
                                         set(&ConfigConflict::lost, text(0)), set(&ConfigConflict::effect, text(0)));
-  return build<Runtime>(set(&Runtime::kind, element(RuntimeKind::Containerd, RuntimeKind::Crio)),
-                        set(&Runtime::flavour, text(0)), set(&Runtime::config, text(1)),
-                        set(&Runtime::config_version, number()), set(&Runtime::version, fact(text(1))),
-                        set(&Runtime::handlers, list(handler)), set(&Runtime::default_runtime, text(0)),
-                        set(&Runtime::cdi_enabled, yes_or_no()), set(&Runtime::unimported, list(text(1))),
-                        set(&Runtime::conflicts, list(conflict)), set(&Runtime::started_at, fact(time_point())),
-                        set(&Runtime::newest_file, text(0)), set(&Runtime::newest_change, time_point()));
+  return build<Runtime>(
+      set(&Runtime::kind, element(RuntimeKind::Containerd, RuntimeKind::Crio)), set(&Runtime::flavour, text(0)),
+      set(&Runtime::config, text(1)), set(&Runtime::config_version, number()), set(&Runtime::version, fact(text(1))),
+      set(&Runtime::handlers, list(handler)), set(&Runtime::default_runtime, text(0)),
+      set(&Runtime::cdi_enabled, yes_or_no()), set(&Runtime::unimported, list(text(1))),
+      set(&Runtime::conflicts, list(conflict)), set(&Runtime::started_at, fact(time_point())),
+      set(&Runtime::newest_file, text(0)), set(&Runtime::newest_change, time_point()), set(&Runtime::toolkit, text(0)));
 }
 
 Gen<CdiSpec> cdi_spec() {

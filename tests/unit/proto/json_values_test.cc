@@ -31,7 +31,8 @@ TEST(JsonValues, ModulesMarksAndInstallersAreFlat) {
   EXPECT_EQ(unloading["state_since"], "2026-05-23T01:33:20Z");
   EXPECT_EQ(first("validations"), R"({"name":"driver-ready","written":"2026-05-17T06:43:20Z","host_driver":true})");
   EXPECT_EQ(first("installs"), R"({"kind":"deb","part":"user-space","name":"nvidia-driver-550",)"
-                               R"("version":"550.90.07-0ubuntu1","source":"/var/lib/dpkg/status"})");
+                               R"("version":"550.90.07-0ubuntu1","source":"/var/lib/dpkg/status",)"
+                               R"("changed_by":"/usr/bin/unattended-upgrade"})");
   EXPECT_TRUE(to_json(sample_snapshot())["installs"]["value"][1]["version"].is_null());
 }
 
@@ -81,7 +82,8 @@ TEST(JsonValues, RuntimeAndKubelet) {
             R"("unimported":["/etc/containerd/conf.d/nobody.toml"],"conflicts":[{"key":"plugins.cri",)"
             R"("kept":"/etc/containerd/a.toml","lost":"/etc/containerd/b.toml","effect":"runtime nvidia"}],)"
             R"("started_at":{"state":"known","value":"2026-05-17T06:40:30Z","source":"/proc/1203/stat"},)"
-            R"("newest_file":"/etc/containerd/conf.d/99-nvidia.toml","newest_change":"2026-05-27T16:40:00Z"})");
+            R"("newest_file":"/etc/containerd/conf.d/99-nvidia.toml","newest_change":"2026-05-27T16:40:00Z",)"
+            R"("toolkit":"/usr/bin/nvidia-container-runtime"})");
   EXPECT_EQ(first("cdi_specs"),
             R"({"path":"/var/run/cdi/nvidia.yaml","kind":"nvidia.com/gpu","devices":2,"driver_version":"550.90.07"})");
   EXPECT_EQ(first("kubelet"), R"({"sockets":["nvidia-gpu.sock"],"registered":[{"name":"nvidia.com/gpu","devices":2}],)"
@@ -91,7 +93,7 @@ TEST(JsonValues, RuntimeAndKubelet) {
 
 TEST(JsonValues, WhatThereIsNoneOfIsNull) {
   const auto runtime = value_json(ContainerRuntime{});
-  for (const char* key : {"flavour", "config_version", "default_runtime", "newest_file", "newest_change"}) {
+  for (const char* key : {"flavour", "config_version", "default_runtime", "newest_file", "newest_change", "toolkit"}) {
     EXPECT_TRUE(runtime[key].is_null()) << key;
   }
   EXPECT_TRUE(value_json(CdiSpec{})["driver_version"].is_null());

@@ -80,6 +80,7 @@ ContainerRuntime runtime() {
   runtime.unimported = {"/etc/containerd/conf.d/nobody.toml"};
   runtime.conflicts = {{"plugins.cri", "/etc/containerd/a.toml", "/etc/containerd/b.toml", "runtime nvidia"}};
   runtime.started_at = Fact<Time>::known(from_unix_ms(1'779'000'030'000), "/proc/1203/stat");
+  runtime.toolkit = "/usr/bin/nvidia-container-runtime";
   runtime.newest_file = "/etc/containerd/conf.d/99-nvidia.toml";
   runtime.newest_change = from_unix_ms(1'779'900'000'000);
   return runtime;
@@ -154,7 +155,8 @@ Snapshot sample_snapshot() {
   snapshot.validations = Fact<std::vector<ValidationMark>>::known(
       {{"driver-ready", from_unix_ms(1'779'000'200'000), true}}, "/run/nvidia/validations");
   snapshot.installs = Fact<std::vector<InstallTrace>>::known(
-      {{InstallKind::Deb, InstallPart::UserSpace, "nvidia-driver-550", "550.90.07-0ubuntu1", "/var/lib/dpkg/status"},
+      {{InstallKind::Deb, InstallPart::UserSpace, "nvidia-driver-550", "550.90.07-0ubuntu1", "/var/lib/dpkg/status",
+        "/usr/bin/unattended-upgrade"},
        {InstallKind::Runfile, InstallPart::KernelModule, "/usr/bin/nvidia-uninstall", "", "/usr/bin"}},
       "/var/lib/dpkg/status");
   add_device_facts(snapshot);
