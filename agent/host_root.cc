@@ -37,7 +37,8 @@ FileKind kind_of_entry(int directory, const char* name, unsigned char type) {
   }
 }
 
-// Calls `take(name, type)` for each record of one getdents block but "." and ".."; false as soon as it returns false.
+// Calls `take(name, type, inode)` for each record of one getdents block but "." and ".."; false as soon as it returns
+// false.
 template <class Take>
 bool each_record(const char* block, std::size_t size, const Take& take) {
   std::size_t at = 0;
@@ -45,11 +46,13 @@ bool each_record(const char* block, std::size_t size, const Take& take) {
     const char* record = block + at;
     unsigned short length = 0;
     std::copy_n(record + offsetof(dirent64, d_reclen), sizeof(length), reinterpret_cast<char*>(&length));
+    std::uint64_t inode = 0;
+    std::copy_n(record + offsetof(dirent64, d_ino), sizeof(inode), reinterpret_cast<char*>(&inode));
     const auto type = static_cast<unsigned char>(record[offsetof(dirent64, d_type)]);
     const char* name = record + offsetof(dirent64, d_name);
     at += length;
     const std::string_view text(name);
-    if (text != "." && text != ".." && !take(name, type)) {
+    if (text != "." && text != ".." && !take(name, type, inode)) {
       return false;
     }
   }
@@ -61,11 +64,11 @@ template <class Take>
 Result<void> each_entry(const HostFile& directory, std::size_t limit, const Take& take) {
   std::vector<char> block(kListBlock);
   std::size_t entries = 0;
-  const auto counted = [&](const char* name, unsigned char type) {
+  const auto counted = [&](const char* name, unsigned char type, std::uint64_t inode) {
     if (entries++ == limit) {
       return false;
     }
-    take(name, type);
+    take(name, type, inode);
     return true;
   };
   for (;;) {
@@ -186,8 +189,8 @@ Result<std::vector<DirectoryEntry>> HostRoot::list(std::string_view path, std::s
     return tl::unexpected(directory.error());
   }
   std::vector<DirectoryEntry> entries;
-  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type) {
-    entries.push_back({name, kind_of_entry(directory->descriptor(), name, type)});
+  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type, std::uint64_t inode) {
+    entries.push_back({name, kind_of_entry(directory->descriptor(), name, type), inode});
   });
   if (!listed) {
     return tl::unexpected(listed.error());
@@ -203,7 +206,7 @@ Result<std::size_t> HostRoot::each_link(std::string_view path, std::size_t limit
   }
   std::array<char, kMaxLinkText> target;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by readlinkat
   std::size_t links = 0;
-  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type) {
+  const auto listed = each_entry(*directory, limit, [&](const char* name, unsigned char type, std::uint64_t) {
     if (type != DT_LNK && type != DT_UNKNOWN) {
       return;
     }

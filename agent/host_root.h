@@ -4,6 +4,7 @@
 // node and a container's /host mount are the same code, and no link leads out of any of them.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -21,6 +22,8 @@ namespace gpuskew {
 struct DirectoryEntry {
   std::string name;
   FileKind kind = FileKind::Other;  ///< of the entry itself: a link is a Link
+  /// Of the entry itself, too. In sysfs no two things ever have the same one.
+  std::uint64_t inode = 0;
 
   bool operator==(const DirectoryEntry&) const = default;
 };

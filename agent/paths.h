@@ -14,6 +14,7 @@ inline constexpr std::string_view kKmsg = "/dev/kmsg";
 /// Where journald keeps its files, in a directory for each machine id: on disk, or until the disk is there.
 inline constexpr std::array<std::string_view, 2> kJournalDirectories{"/var/log/journal", "/run/log/journal"};
 
+inline constexpr std::string_view kProcesses = "/proc";
 inline constexpr std::string_view kPciDevices = "/sys/bus/pci/devices";
 inline constexpr std::string_view kModuleTrees = "/lib/modules";
 /// Where a kernel's own partition or the EFI system partition may be mounted.

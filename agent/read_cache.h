@@ -8,6 +8,7 @@
 #include "agent/probes/kubelet_devices.h"
 #include "agent/probes/module_cache.h"
 #include "agent/probes/package_cache.h"
+#include "agent/probes/pci.h"
 
 namespace gpuskew {
 
@@ -18,6 +19,7 @@ struct ReadCache {
   ModuleStates module_states;
   HolderCache holders;
   KubeletCache kubelet;
+  PciCache pci;
   SecureBootMemory secure_boot;
   ContainerRuntimeCache runtime;
   CdiSpecCache cdi_specs;

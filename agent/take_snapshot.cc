@@ -42,7 +42,7 @@ void read_kernel_facts(const HostRoot& root, ReadCache& cache, Snapshot& snapsho
   snapshot.loaded_driver = std::move(module.version);
   snapshot.loaded_flavour = std::move(module.flavour);
   snapshot.modules = read_kernel_modules(root, cache.module_states, snapshot.taken_at);
-  PciDevices pci = read_pci(root);
+  PciDevices pci = read_pci(root, cache.pci);
   snapshot.gpus = std::move(pci.gpus);
   snapshot.pci_functions = std::move(pci.functions);
 }

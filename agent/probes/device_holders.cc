@@ -6,13 +6,12 @@
 #include <map>
 #include <utility>
 
+#include "agent/paths.h"
 #include "agent/probes/cgroup.h"
 #include "agent/probes/device_nodes.h"
 
 namespace gpuskew {
 namespace {
-
-constexpr const char* kProcesses = "/proc";
 
 // The modules whose devices are dev/nvidia*.
 constexpr std::array<std::string_view, 3> kOwners{"nvidia", "nvidia_uvm", "nvidia_modeset"};
@@ -40,7 +39,7 @@ Result<std::vector<std::uint32_t>> list_processes(const HostRoot& root) {
     }
   }
   if (pids.empty()) {
-    return fail(ErrorCode::NotFound, std::string("listing ") + kProcesses + ": no process is in it");
+    return fail(ErrorCode::NotFound, std::string("listing ").append(kProcesses) + ": no process is in it");
   }
   std::sort(pids.begin(), pids.end());
   return pids;
@@ -266,10 +265,10 @@ Fact<DeviceHolders> HolderCache::read(const HostRoot& root, const HolderQuestion
   }
   if (search_) {
     if (const auto gone_on = go_on(root, price); !gone_on) {
-      return Fact<DeviceHolders>::unknown(gone_on.error(), kProcesses);
+      return Fact<DeviceHolders>::unknown(gone_on.error(), std::string(kProcesses));
     }
   }
-  return Fact<DeviceHolders>::known(shown(question.pods_with_devices), kProcesses);
+  return Fact<DeviceHolders>::known(shown(question.pods_with_devices), std::string(kProcesses));
 }
 
 }  // namespace gpuskew

@@ -27,8 +27,8 @@ namespace gpuskew {
 inline constexpr std::size_t kMaxProcesses = 64u << 10;
 /// A process with more descriptors than this counts as unread.
 inline constexpr std::size_t kMaxDescriptors = 16u << 10;
-/// What one piece of a search may cost: the price of a link is 1, of a process kProcessPrice. Some 8 ms.
-inline constexpr std::size_t kSearchPrice = 2500;
+/// What one piece of a search may cost: the price of a link is 1, of a process kProcessPrice. Some 5 ms.
+inline constexpr std::size_t kSearchPrice = 1500;
 inline constexpr std::size_t kProcessPrice = 2;
 /// A whole search at once, however long it takes: some 100 ms for 600 processes with 40 descriptors each.
 inline constexpr std::size_t kWholeSearch = SIZE_MAX;

@@ -19,6 +19,8 @@ constexpr std::array<const char*, 3> kRoots{
     "/var/lib/k0s/kubelet",
 };
 
+constexpr const char* kState = "/var/lib";
+
 constexpr std::size_t kReadBlock = 16u << 10;
 
 /// A host's file as a stream, up to kMaxCheckpoint, in blocks.
@@ -125,6 +127,14 @@ Fact<KubeletDevices> KubeletCache::read(const HostRoot& root) {
     cut(devices.registered);
     cut(devices.pods);
     return Devices::known(std::move(devices), directory);
+  }
+  // A mount of the host's / without what is mounted below it shows no /var, or an empty one.
+  const auto state = root.list(kState);
+  if (!state || state->empty()) {
+    return Devices::unknown(
+        state ? Error{ErrorCode::NotFound, std::string(kState) + " is empty, as where it is not mounted"}
+              : state.error(),
+        kState);
   }
   return Devices::absent(std::string(kRoots[0]) + "/device-plugins");
 }

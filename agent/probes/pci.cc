@@ -115,15 +115,15 @@ void add_function(const HostRoot& root, const std::string& address, std::uint32_
   }
 }
 
-// Adds one device to what was found, if it is NVIDIA's.
-Result<void> read_device(const HostRoot& root, const std::string& address, Found& found) {
+// Adds one device to what was found, if it is NVIDIA's; whether it is.
+Result<bool> read_device(const HostRoot& root, const std::string& address, Found& found) {
   const std::string device = std::string(kDevices) + "/" + address;
   const auto vendor = read_hex(root, device + "/vendor");
   if (!vendor) {
     return tl::unexpected(vendor.error());
   }
   if (*vendor != kNvidia) {
-    return {};
+    return false;
   }
   const auto full_class = read_hex(root, device + "/class");
   if (!full_class) {
@@ -132,12 +132,12 @@ Result<void> read_device(const HostRoot& root, const std::string& address, Found
   const std::uint32_t device_class = *full_class >> 8;  // the last byte is the programming interface
   if (device_class != kVgaController && device_class != k3dController) {
     add_function(root, address, device_class, false, found);
-    return {};
+    return true;
   }
   const auto physical_function = root.read_link(device + "/physfn");
   if (physical_function) {
     add_function(root, address, device_class, true, found);
-    return {};
+    return true;
   }
   if (physical_function.error().code != ErrorCode::NotFound) {
     return tl::unexpected(physical_function.error());
@@ -150,7 +150,7 @@ Result<void> read_device(const HostRoot& root, const std::string& address, Found
     return fail(ErrorCode::TooLarge, "more than " + std::to_string(Snapshot::kMaxGpus) + " GPUs");
   }
   found.gpus.push_back(Gpu{address, *id, read_bound_driver(root, device)});
-  return {};
+  return true;
 }
 
 PciDevices unknown_devices(const Error& why, const char* source) {
@@ -173,23 +173,28 @@ PciDevices devices_without_pci(const HostRoot& root, const Error& why) {
 
 }  // namespace
 
-PciDevices read_pci(const HostRoot& root) {
+PciDevices read_pci(const HostRoot& root, PciCache& cache) {
   const auto devices = root.list(kDevices);
   if (!devices) {
     return devices_without_pci(root, devices.error());
   }
   Found found;
+  std::map<std::string, std::uint64_t> foreign;
   for (const auto& entry : *devices) {
-    const auto read = read_device(root, entry.name, found);
-    if (read) {
+    const auto is_ours = cache.is_foreign(entry) ? Result<bool>(false) : read_device(root, entry.name, found);
+    if (is_ours) {
+      if (!*is_ours && foreign.size() < PciCache::kMaxDevices) {
+        foreign.emplace(entry.name, entry.inode);
+      }
       continue;
     }
     const auto still_there = root.status(std::string(kDevices) + "/" + entry.name);
     if (!still_there && still_there.error().code == ErrorCode::NotFound) {
       continue;  // unplugged between the listing and now
     }
-    return unknown_devices(read.error(), kDevices);
+    return unknown_devices(is_ours.error(), kDevices);
   }
+  cache.remember(std::move(foreign));
   PciDevices result;
   result.gpus = Fact<std::vector<Gpu>>::known(std::move(found.gpus), kDevices);
   result.functions = found.functions_error

@@ -43,7 +43,7 @@ Snapshot snapshot_of(const ScratchTree& tree) {
 }
 
 Verdict judged(const Snapshot& snapshot) {
-  return judge(snapshot, NodeHistory{}, JudgePolicy{}, nullptr, kNow, kNow);
+  return judge(snapshot, NodeHistory{}, JudgePolicy{}, nullptr, snapshot.taken_at, snapshot.taken_at);
 }
 
 // "0001:00:00.0 3D controller [0302]: NVIDIA Corporation ... [10de:20b2] (rev a1)"

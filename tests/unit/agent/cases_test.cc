@@ -80,6 +80,9 @@ TEST(Case045AgentContainerOsRelease, IsUnknownInAPodWithoutAHostMount) {
   EXPECT_TRUE(snapshot.module_file.is_unknown());
   EXPECT_TRUE(snapshot.libraries.is_unknown());
   EXPECT_TRUE(snapshot.driver_container.is_unknown());
+  EXPECT_TRUE(snapshot.device_nodes.is_unknown());
+  EXPECT_TRUE(snapshot.holders.is_unknown());
+  EXPECT_TRUE(snapshot.kubelet.is_unknown());
   EXPECT_TRUE(snapshot.kernel.is_known());
 }
 

@@ -1,6 +1,11 @@
 #include "agent/probes/device_holders.h"
 
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -247,6 +252,38 @@ TEST_F(DeviceHoldersTest, BearNamesThatCanNotWriteToATerminal) {
   const auto fact = read(kNow);
   EXPECT_EQ(fact->items.at(0).command, "evil?[2J?");
   EXPECT_EQ(fact->items.at(0).unit, "");
+}
+
+TEST_F(DeviceHoldersTest, AreNoKernelThreadsForAnAgentThatMayNotLook) {
+  constexpr const char* kThread = "2 (a) b) S 0 0 0 0 -1 2129984 0 0\n";
+  constexpr const char* kProgram = "3 (x) S 1 3 3 0 -1 4194560 0 0\n";
+  for (const auto& [pid, stat] : {std::pair{"2", kThread}, std::pair{"3", kProgram}}) {
+    const std::string folder = std::string("/proc/") + pid;
+    tree_.write(folder + "/stat", stat);
+    tree_.directory(folder + "/fd");
+    ::chmod((tree_.path() / folder.substr(1) / "fd").c_str(), 0);
+  }
+  ::chmod(tree_.path().c_str(), 0755);
+  // Root may look everywhere, so a child looks as somebody else.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    const bool other_user = ::getuid() != 0 || (::setgid(kNobody) == 0 && ::setuid(kNobody) == 0);
+    const auto fact = read(kNow);
+    const bool only_the_program = fact.is_known() && fact->unread == 1 &&
+                                  fact->unread_why.find("/proc/3/fd: permission denied") != std::string::npos;
+    ::_exit(other_user && only_the_program ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_F(DeviceHoldersTest, AreSearchedForAmongTheRealProcessesOfThisMachine) {
+  opened(1);
+  const auto fact = cache_.read(root_at("/"), HolderQuestion{nodes_, modules_, pods_}, kNow, kWholeSearch);
+  ASSERT_TRUE(fact.is_known());
+  EXPECT_FALSE(cache_.is_searching());
 }
 
 }  // namespace

@@ -53,7 +53,14 @@ TEST_F(KubeletDevicesTest, AreWhatTheCheckpointAndTheSocketsSay) {
   EXPECT_TRUE(cache_.pods_with_devices().contains("uid-1"));
 }
 
+TEST_F(KubeletDevicesTest, AreUnknownWhereTheHostsStateIsNotMounted) {
+  EXPECT_TRUE(read().is_unknown());
+  tree_.directory("/var/lib");
+  EXPECT_EQ(read().why().what, "/var/lib is empty, as where it is not mounted");
+}
+
 TEST_F(KubeletDevicesTest, AreAbsentWithoutAKubelet) {
+  tree_.directory("/var/lib/dpkg");
   const auto fact = read();
   EXPECT_TRUE(fact.is_absent());
   EXPECT_EQ(fact.source(), kFolder);

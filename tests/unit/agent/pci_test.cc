@@ -9,8 +9,13 @@
 namespace gpuskew {
 namespace {
 
+PciDevices pci_of(const ScratchTree& tree) {
+  PciCache cache;
+  return read_pci(tree.root(), cache);
+}
+
 Fact<std::vector<Gpu>> gpus_of(const ScratchTree& tree) {
-  return read_pci(tree.root()).gpus;
+  return pci_of(tree).gpus;
 }
 
 TEST(Gpus, AreDisplayAnd3dControllersOfNvidiaOnly) {
@@ -128,7 +133,7 @@ TEST(PciFunctions, AreToldByTheirKind) {
   tree.pci("0004:00:00.0", "0x10de", "0x22ce", "0x060400", "pcieport");
   tree.pci("0005:00:00.0", "0x10de", "0x0001", "0x120000");
   tree.pci("0000:00:00.0", "0x8086", "0x1237", "0x060000");
-  const auto functions = read_pci(tree.root()).functions;
+  const auto functions = pci_of(tree).functions;
   ASSERT_TRUE(functions.is_known());
   const std::vector<PciFunction> expected{
       {"0000:01:00.1", 0x10f8, FunctionKind::Audio},    {"0000:01:00.2", 0x1ad8, FunctionKind::Usb},
@@ -144,7 +149,7 @@ TEST(PciFunctions, ThatCanNotBeReadLeaveTheGpusKnown) {
   const ScratchTree tree;
   tree.pci("0000:01:00.0", "0x10de", "0x1eb8", "0x030200", "nvidia");
   tree.pci("0000:01:00.1", "0x10de", "junk", "0x040300");
-  const PciDevices devices = read_pci(tree.root());
+  const PciDevices devices = pci_of(tree);
   EXPECT_EQ(devices.gpus->size(), 1U);
   ASSERT_TRUE(devices.functions.is_unknown());
   EXPECT_EQ(devices.functions.why().code, ErrorCode::Malformed);
@@ -156,7 +161,7 @@ TEST(PciFunctions, BeyondTheirLimitLeaveTheGpusKnown) {
   for (std::size_t index = 0; index <= kMaxPciFunctions; ++index) {
     tree.pci("vf" + std::to_string(index), "0x10de", "0x1eb8", "0x060400");
   }
-  const PciDevices devices = read_pci(tree.root());
+  const PciDevices devices = pci_of(tree);
   EXPECT_TRUE(devices.gpus.is_known());
   EXPECT_EQ(devices.functions.why().code, ErrorCode::TooLarge);
 }
@@ -167,6 +172,28 @@ TEST(Gpus, BeyondTheLimitAreUnknown) {
     tree.pci("gpu" + std::to_string(index), "0x10de", "0x20b0", "0x030200");
   }
   EXPECT_EQ(gpus_of(tree).why().code, ErrorCode::TooLarge);
+}
+
+TEST(PciCache, SparesOtherMakersDevicesASecondLook) {
+  const ScratchTree tree;
+  tree.pci("0000:00:00.0", "0x8086", "0x1237", "0x060000");
+  tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
+  PciCache cache;
+  EXPECT_EQ(read_pci(tree.root(), cache).gpus->size(), 1U);
+  tree.write("/sys/bus/pci/devices/0000:00:00.0/vendor", "never read");
+  tree.remove("/sys/bus/pci/devices/0000:3b:00.0");
+  EXPECT_TRUE(read_pci(tree.root(), cache).gpus->empty());
+}
+
+TEST(PciCache, LooksAgainAtAnAddressThatAnotherDeviceHasTaken) {
+  const ScratchTree tree;
+  tree.pci("0000:3b:00.0", "0x8086", "0x1237", "0x060000");
+  PciCache cache;
+  EXPECT_TRUE(read_pci(tree.root(), cache).gpus->empty());
+  tree.remove("/sys/bus/pci/devices/0000:3b:00.0");
+  tree.directory("/sys/bus/other");  // so that the file system does not give the same number again
+  tree.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200");
+  EXPECT_EQ(read_pci(tree.root(), cache).gpus->size(), 1U);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ TEST(TakeSnapshot, ReadsAHealthyNodeWhole) {
   EXPECT_TRUE(snapshot.driver_container.is_absent());
   ASSERT_EQ(snapshot.gpus->size(), 2U);
   EXPECT_EQ(*snapshot.gpus->at(1).driver, "nvidia");
+  EXPECT_TRUE(snapshot.pci_functions->empty());
+  EXPECT_EQ(snapshot.modules->size(), 4U);
   EXPECT_EQ(snapshot.remembered, std::nullopt);
 }
 
@@ -119,6 +121,14 @@ TEST(TakeSnapshot, KnowsNothingOfAnEmptyRoot) {
   EXPECT_TRUE(snapshot.l4t_release.is_unknown());
   EXPECT_TRUE(snapshot.driver_container.is_unknown());
   EXPECT_TRUE(snapshot.gpus.is_unknown());
+  EXPECT_TRUE(snapshot.pci_functions.is_unknown());
+  EXPECT_TRUE(snapshot.modules.is_unknown());
+  EXPECT_TRUE(snapshot.device_nodes.is_unknown());
+  EXPECT_TRUE(snapshot.holders.is_unknown());
+  EXPECT_TRUE(snapshot.command_line.is_unknown());
+  EXPECT_TRUE(snapshot.secure_boot.is_unknown());
+  EXPECT_TRUE(snapshot.lockdown.is_unknown());
+  EXPECT_TRUE(snapshot.kubelet.is_unknown());
 }
 
 TEST(TakeSnapshot, KeepsEveryFactApartFromTheTroubleOfOthers) {
