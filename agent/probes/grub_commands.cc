@@ -208,6 +208,8 @@ void GrubScript::act_in_entry(std::string_view name, const Command& command) {
     if (entry_ != nullptr && entry_->kernels.empty()) {
       add_kernel(command, has_option ? 2 : 1);
     }
+  } else if (name == "fwsetup" && command.size() > 1) {
+    // "--is-supported" only asks.
   } else if (is_one_of(name, kLeaving) || name == "return") {
     if (entry_ != nullptr) {
       entry_->leaves_grub = true;

@@ -65,7 +65,7 @@ Result<Index> chosen_index(const std::vector<GrubEntry>& menu, std::string_view 
   } else if (const auto by_name = named(menu, name)) {
     // The menus of Fedora and RHEL have ids that begin with a machine id, often a digit, and their grub takes them for
     // ids. Another grub takes every name that begins with a digit for an index.
-    if (number && by_number != *by_name && menu[*by_name].id != name) {
+    if (number && by_number != *by_name && (menu[*by_name].id != name || menu[*by_name].title == name)) {
       return fail(ErrorCode::Unsupported, "the default " + in_quotes(name) + " is a title and begins with a number");
     }
     index = *by_name;

@@ -72,14 +72,16 @@ class Sections {
       return tl::unexpected(header.error());
     }
     const std::size_t pe = number_at<std::uint32_t>(*header, kPeOffsetAt);
-    if (!header->starts_with("MZ") || pe > kHeader - kCoffHeader || header->compare(pe, 4, "PE\0\0", 4) != 0) {
+    const std::string_view signature = std::string_view(*header).substr(std::min(pe, header->size()));
+    if (!header->starts_with("MZ") || pe > kHeader - kCoffHeader ||
+        !signature.starts_with(std::string_view("PE\0\0", 4))) {
       return fail(ErrorCode::Malformed, file.name() + " is no unified kernel image");
     }
     Sections sections;
     sections.count_ = number_at<std::uint16_t>(*header, pe + 6);
     sections.table_at_ = pe + kCoffHeader + number_at<std::uint16_t>(*header, pe + 20);
     sections.header_ = std::move(*header);
-    if (sections.count_ > kMaxSections || sections.table_at_ + sections.count_ * kEntry > kHeader) {
+    if (sections.count_ > kMaxSections || sections.table_at_ + sections.count_ * kEntry > sections.header_.size()) {
       return fail(ErrorCode::TooLarge,
                   file.name() + " has a header of more than " + std::to_string(kHeader) + " bytes");
     }

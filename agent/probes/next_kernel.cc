@@ -123,7 +123,7 @@ void add_systemd_boot(const HostRoot& root, Candidates& candidates) {
     candidates.fail_at("systemd-boot", entry.error());
     return;
   }
-  Candidate candidate{entry->image, std::move(rule), entry->options, read_image_release(root, entry->image)};
+  Candidate candidate{entry->file, std::move(rule), entry->options, read_image_release(root, entry->image)};
   if (entry->is_unified) {
     const auto image = read_unified_image(root, entry->image);
     candidate.release = image ? Result<KernelRelease>(image->release) : tl::unexpected(image.error());

@@ -114,6 +114,7 @@ Result<void> add_configured(const HostRoot& root, const std::string& partition,
     entry.sort_key = file.sort_key;
     entry.machine_id = file.machine_id;
     entry.version = file.version;
+    entry.file = partition + "/loader/entries/" + file.file;
     entry.image = partition + (file.kernel.starts_with('/') ? "" : "/") + file.kernel;
     entry.is_unified = in_lower_case(file.kernel).ends_with(".efi");
     entry.options = file.options;
@@ -142,6 +143,7 @@ Result<void> add_unified(const HostRoot& root, const std::string& partition, std
     SystemdBootEntry entry;
     name_entry(entry, file.name);
     entry.image = directory + "/" + file.name;
+    entry.file = entry.image;
     entry.is_unified = true;
     const auto image = read_unified_image(root, entry.image);
     if (!image) {

@@ -20,7 +20,8 @@ struct SystemdBootEntry {
   std::string version;
   int tries_left = -1;  ///< -1: not counted
   int tries_done = -1;
-  std::string image;        ///< beneath the host root
+  std::string file;         ///< that brings it, beneath the host root
+  std::string image;        ///< the kernel's, beneath the host root
   bool is_unified = false;  ///< what `image` is
   std::string options;
 
