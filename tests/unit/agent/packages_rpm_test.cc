@@ -103,6 +103,15 @@ TEST_F(RpmPackages, OfSuseAreReadFromItsPlaceAndThroughItsLink) {
   EXPECT_EQ(read_rpm_traces(tree.root(), "", nullptr).error().code, ErrorCode::NotFound);
 }
 
+TEST_F(RpmPackages, OfADatabaseWrittenByRpmsOwnCodeAreThoseOfCase128) {
+  const HostRoot root = root_at(std::filesystem::path(GPUSKEW_FIXTURES) / "rpm/suse/root");
+  EXPECT_EQ(listed(read_rpm_traces(root, "", nullptr)),
+            (std::vector<std::string>{
+                "kmod kernel-module nv-prefer-signed-open-driver 580.95.05-1.1",
+                "kmod kernel-module nvidia-open-driver-G06-signed-kmp-default 580.95.05_k6.4.0_150700.51-150700.1.1",
+                "rpm user-space nvidia-compute-utils-G06 580.95.05-1.1"}));
+}
+
 TEST_F(RpmPackages, AreNotFoundWhereThereIsNoDatabase) {
   const ScratchTree tree;
   EXPECT_EQ(read_rpm_traces(tree.root(), "", nullptr).error().code, ErrorCode::NotFound);
