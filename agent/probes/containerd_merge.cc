@@ -86,6 +86,9 @@ class Merger {
     }
     note_overridden();
     note_unread(plugin);
+    if (merge.cri_disabled) {
+      conflicts_.clear();
+    }
     merge.conflicts = std::move(conflicts_);
     return merge;
   }
@@ -185,26 +188,38 @@ class Merger {
     return {};
   }
 
+  // The runtime at `table`, with the file that names its binary.
+  RuntimeHandler handler_at(const std::string& name, const TomlPath& table) const {
+    const auto* origin = tree_.find(table);
+    RuntimeHandler handler{name, "", origin == nullptr ? std::string() : origin->file->path};
+    // The last two are from the days of version 1.
+    for (const TomlPath& key :
+         std::array<TomlPath, 3>{{{"options", "BinaryName"}, {"options", "Runtime"}, {"runtime_engine"}}}) {
+      TomlPath path = table;
+      path.insert(path.end(), key.begin(), key.end());
+      if (handler.binary.empty() && !tree_.text(path).empty()) {
+        handler.binary = tree_.text(path);
+        handler.file = tree_.find(path)->file->path;
+      }
+    }
+    return handler;
+  }
+
   std::vector<RuntimeHandler> handlers(const std::string& plugin) const {
     const TomlPath table{plugin, "containerd", "runtimes"};
     std::vector<RuntimeHandler> found;
     for (const std::string& name : tree_.names(table)) {
       TomlPath runtime = table;
       runtime.push_back(name);
-      RuntimeHandler handler{name, "", tree_.find(runtime)->file->path};
-      // The last two are from the days of version 1.
-      for (const TomlPath& key :
-           std::array<TomlPath, 3>{{{"options", "BinaryName"}, {"options", "Runtime"}, {"runtime_engine"}}}) {
-        TomlPath path = runtime;
-        path.insert(path.end(), key.begin(), key.end());
-        if (handler.binary.empty() && !tree_.text(path).empty()) {
-          handler.binary = tree_.text(path);
-          handler.file = tree_.find(path)->file->path;
-        }
-      }
+      RuntimeHandler handler = handler_at(name, runtime);
       if (is_nvidia_handler(name, handler.binary) && found.size() < ContainerRuntime::kMaxItems) {
         found.push_back(std::move(handler));
       }
+    }
+    // 1.x makes a runtime "default" of the table that was meant to be the default in version 1.
+    RuntimeHandler old = handler_at("default", {plugin, "containerd", "default_runtime"});
+    if (rules_ == ContainerdRules::Replace && is_nvidia_runtime_binary(old.binary)) {
+      found.push_back(std::move(old));
     }
     return found;
   }
@@ -230,7 +245,7 @@ class Merger {
       }
       std::string effect = meaning_of(std::vector<TomlPath>{each.path});
       effect = effect.starts_with("runtime ") ? to_text({each.path.back()}) + " of " + effect : effect;
-      add_conflict({full_key(each.path), each.kept, each.lost.file->path, std::move(effect)});
+      add_conflict({to_text(each.lost.setting->path), each.kept, each.lost.file->path, std::move(effect)});
     }
   }
 
@@ -244,10 +259,15 @@ class Merger {
       std::vector<TomlPath> keys;
       const ContainerdFile* file = nullptr;
       for (const auto& [path, origin] : unread) {
-        if (mentions_nvidia(*origin.setting)) {
+        TomlPath read = path;
+        read.front() = plugin;
+        if (mentions_nvidia(*origin.setting) && !tree_.has(read)) {
           file = file == nullptr ? origin.file : file;
           keys.push_back(path);
         }
+      }
+      if (keys.empty()) {
+        continue;  // some write each table under both names
       }
       const bool by_itself = rules_ == ContainerdRules::MigrateEach || version_file_.empty();
       add_conflict({full_key({other}), by_itself ? file->path : version_file_, file->path, meaning_of(keys)});

@@ -21,7 +21,8 @@ std::vector<ContainerdRules> possible_rules(const ContainerdVersion& version);
 struct ContainerdMerge {
   std::uint32_t version = 0;
   std::vector<RuntimeHandler> handlers;  ///< NVIDIA's, at most ContainerRuntime::kMaxItems
-  /// As `containerd config dump` tells it. The table default_runtime of 1.x, deprecated since 1.3, is not looked at.
+  /// As `containerd config dump` tells it. The table default_runtime of 1.x, deprecated since 1.3, changes nothing
+  /// here: which releases heed it is disputed. It is among the handlers, as "default".
   std::string default_runtime;
   std::optional<bool> enable_cdi;         ///< nullopt: not set
   bool cri_disabled = false;              ///< the plugin is among disabled_plugins: no handler is
