@@ -1,7 +1,9 @@
 // The facts of one node as `explain` ends with them: those a person asks for first, and every other one that is
 // unknown.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -70,6 +72,15 @@ std::string image_text(const NodeReply& node, const ImageAnswer& image) {
   return node.tag->text + ", whether it exists is unknown, because " + image.why;
 }
 
+std::string not_reported_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown)));
+  return joined(first, ", ") +
+         (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : std::string()) +
+         ": the agent is older than these facts";
+}
+
 /// What is unknown and stands in no line above, for nothing unknown may pass for fine.
 std::string unread_lines(const NodeFacts& facts) {
   std::string text;
@@ -77,7 +88,7 @@ std::string unread_lines(const NodeFacts& facts) {
     text += fact_line(text.empty() ? "unknown" : "", name + ", because " + why);
   }
   if (!facts.not_reported.empty()) {
-    text += fact_line("not reported", joined(facts.not_reported, ", ") + ": the agent is older than these facts");
+    text += fact_line("not reported", not_reported_text(facts.not_reported));
   }
   return text;
 }

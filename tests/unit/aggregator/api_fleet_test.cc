@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/facts/each_fact.h"
 #include "tests/unit/aggregator/api_rig.h"
 
 namespace gpuskew {
@@ -63,6 +64,23 @@ TEST_F(ApiFleet, ANodeIsShownWhole) {
   EXPECT_EQ(node["wanted_driver"]["value"], "550.90.07");
   EXPECT_EQ(node["tag"]["text"], "550-5.15.0-122-generic-ubuntu22.04");
   EXPECT_EQ(node["findings"][0]["code"], "gpu-gone-after-kernel-bump");
+}
+
+TEST_F(ApiFleet, NodesTellWhatTheNextBootDoes) {
+  const NextBoot next = rig.fleet.find("gpu-1")->verdict.next_boot;
+  for (const json& told :
+       {rig.json("/api/v1/nodes")["nodes"][0]["next_boot"], rig.json("/api/v1/nodes/gpu-1")["next_boot"]}) {
+    EXPECT_EQ(told["outcome"], to_string(next.gpu));
+    EXPECT_EQ(told["why"], next.why);
+    EXPECT_EQ(told["kernel"].is_null(), !next.kernel.has_value());
+  }
+}
+
+TEST_F(ApiFleet, ANodeHasEveryFact) {
+  const json snapshot = rig.json("/api/v1/nodes/gpu-1")["snapshot"];
+  for_each_fact(Snapshot{}, [&snapshot](const char* name, const auto&) {
+    EXPECT_TRUE(snapshot.contains(name) && snapshot[name].contains("state")) << name;
+  });
 }
 
 TEST_F(ApiFleet, AnUnknownFactSaysWhy) {

@@ -1,5 +1,7 @@
 #include "aggregator/history_restore.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/aggregator/rig.h"
@@ -56,6 +58,38 @@ TEST(RestoreFleet, AReportThatDoesNotReadIsLoggedAndItsNodeStays) {
   EXPECT_TRUE(after.fleet.find("gpu-1")->snapshot.kernel.is_unknown());
   EXPECT_TRUE(after.fleet.find("gpu-1")->history.last_good);
   EXPECT_EQ(after.captured.count("stored report does not read"), 1u);
+}
+
+// What an aggregator of the version before the next boot's facts wrote: fields 1 to 17.
+std::string wire_of_an_older_version(const Snapshot& snapshot) {
+  constexpr int kLastOldField = 17;
+  const std::string whole = snapshot_wire(snapshot);
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(whole.data()),  // NOLINT
+                                            static_cast<int>(whole.size()));
+  std::string old;
+  for (int start = in.CurrentPosition(); const std::uint32_t tag = in.ReadTag(); start = in.CurrentPosition()) {
+    EXPECT_TRUE(google::protobuf::internal::WireFormatLite::SkipField(&in, tag));
+    if (google::protobuf::internal::WireFormatLite::GetTagFieldNumber(tag) <= kLastOldField) {
+      old += whole.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(in.CurrentPosition() - start));
+    }
+  }
+  EXPECT_LT(old.size(), whole.size());
+  return old;
+}
+
+TEST(RestoreFleet, ReportsOfAnOlderVersionComeBackWithTheNewFactsUnknown) {
+  Rig before;
+  const Snapshot snapshot = healthy_snapshot("gpu-1");
+  ASSERT_TRUE(before.recorder.report(snapshot, wire_of_an_older_version(snapshot), kNow));
+  before.writer.flush(kNow);
+  Rig after;
+  EXPECT_EQ(restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow).value(), 1u);
+  const Snapshot& restored = after.fleet.find("gpu-1")->snapshot;
+  EXPECT_EQ(restored.loaded_driver, snapshot.loaded_driver);
+  EXPECT_EQ(restored.gpus, snapshot.gpus);
+  EXPECT_TRUE(restored.kernel_log.is_unknown());
+  EXPECT_EQ(restored.next_kernel.why().what, "not reported by this agent");
+  EXPECT_EQ(after.captured.count("stored report does not read"), 0u);
 }
 
 TEST(RestoreFleet, FiveThousandNodesComeBack) {

@@ -79,6 +79,32 @@ TEST(Metrics, AnUnknownFactIsVisible) {
   EXPECT_EQ(samples.count("gpuskew_fact_unknown{node=\"gpu-1\",fact=\"os\"}"), 0u);
 }
 
+TEST(Metrics, CountTheNodesOnWhichEachFactIsUnknown) {
+  Rig rig;
+  EXPECT_EQ(metrics_of(rig).at("gpuskew_facts_unknown{fact=\"kernel_log\"}"), "0");
+  Snapshot snapshot = healthy_snapshot("gpu-1");
+  snapshot.dkms = Fact<std::vector<DkmsEntry>>::unknown(Error{ErrorCode::Denied, "denied"}, "/var/lib/dkms");
+  rig.report(snapshot);
+  rig.report(healthy_snapshot("gpu-2"));
+  const auto samples = metrics_of(rig);
+  EXPECT_EQ(samples.at("gpuskew_facts_unknown{fact=\"kernel\"}"), "0");
+  EXPECT_EQ(samples.at("gpuskew_facts_unknown{fact=\"dkms\"}"), "2");
+  EXPECT_EQ(samples.at("gpuskew_fact_unknown{node=\"gpu-1\",fact=\"dkms\"}"), "1");
+  EXPECT_EQ(samples.count("gpuskew_fact_unknown{node=\"gpu-2\",fact=\"dkms\"}"), 0u)
+      << "an agent that is too old for a fact has no sample of its own";
+}
+
+TEST(Metrics, CountNodesByWhatTheNextBootDoes) {
+  Rig rig;
+  rig.report(healthy_snapshot("gpu-1"));
+  const auto samples = metrics_of(rig);
+  std::size_t nodes = 0;
+  for (const char* outcome : {"keeps", "loses", "cannot-tell", "not-applicable"}) {
+    nodes += std::stoul(samples.at(std::string("gpuskew_nodes_next_boot{outcome=\"") + outcome + "\"}"));
+  }
+  EXPECT_EQ(nodes, 1u);
+}
+
 TEST(Metrics, ShowStreamsStoreMatrixAndProcess) {
   Rig rig;
   StreamCounts streams;

@@ -55,6 +55,59 @@ TEST(NodeFacts, SayWhyAModuleFilesVersionIsUnknown) {
   EXPECT_EQ(read(to_json(snapshot)).module_file.value(), "/m/nvidia.ko, version unknown, because permission denied");
 }
 
+TEST(NodeFacts, TellNextKernelInstallersRuntimeAndKubeletInWords) {
+  Snapshot snapshot;
+  snapshot.next_kernel = Fact<NextKernel>::known(
+      NextKernel{KernelRelease::parse("6.8.0-45-generic").value(), "first entry of grub.cfg"}, "grub.cfg");
+  const InstallTrace deb{InstallKind::Deb, InstallPart::UserSpace, "nvidia-driver-550", "550", "dpkg"};
+  const InstallTrace dkms{InstallKind::Dkms, InstallPart::KernelModule, "/var/lib/dkms/nvidia", "", "dkms"};
+  snapshot.installs = Fact<std::vector<InstallTrace>>::known({deb, dkms, deb}, "dpkg");
+  ContainerRuntime runtime;
+  runtime.version = Fact<std::string>::known("1.7.24", "containerd");
+  runtime.handlers = {{"nvidia", "", "a"}, {"nvidia-cdi", "", "a"}};
+  snapshot.runtime = Fact<ContainerRuntime>::known(runtime, "config.toml");
+  snapshot.kubelet = Fact<KubeletDevices>::known(KubeletDevices{{}, {{"nvidia.com/gpu", 8}}, {}}, "checkpoint");
+  const NodeFacts facts = read(to_json(snapshot));
+  EXPECT_EQ(facts.next_kernel.value(), "6.8.0-45-generic, by first entry of grub.cfg");
+  EXPECT_EQ(facts.installs.value(), "2 deb, 1 dkms");
+  EXPECT_EQ(facts.runtime.value(), "containerd 1.7.24, nvidia handlers: nvidia, nvidia-cdi");
+  EXPECT_EQ(facts.kubelet.value(), "8 nvidia.com/gpu registered");
+}
+
+TEST(NodeFacts, TellNothingThereInWords) {
+  Snapshot snapshot;
+  snapshot.installs = Fact<std::vector<InstallTrace>>::known({}, "dpkg");
+  ContainerRuntime runtime;
+  runtime.version = Fact<std::string>::absent("containerd");
+  snapshot.runtime = Fact<ContainerRuntime>::known(runtime, "config.toml");
+  snapshot.kubelet = Fact<KubeletDevices>::known(KubeletDevices{}, "checkpoint");
+  const NodeFacts facts = read(to_json(snapshot));
+  EXPECT_EQ(facts.installs.value(), "no trace of an installer");
+  EXPECT_EQ(facts.runtime.value(), "containerd without a daemon, no nvidia handler");
+  EXPECT_EQ(facts.kubelet.value(), "no NVIDIA resource registered");
+}
+
+TEST(NodeFacts, OfAnOlderAggregatorAreUnknownAndNoError) {
+  Json json = to_json(Snapshot{});
+  for (const char* key : {"next_kernel", "installs", "runtime", "kubelet"}) {
+    json.erase(key);
+  }
+  const NodeFacts facts = read(json);
+  EXPECT_EQ(facts.runtime.why().what, "the aggregator is older than this fact");
+}
+
+TEST(NodeFacts, TellWhatCouldNotBeReadFromWhatTheAgentDoesNotKnowOf) {
+  Snapshot snapshot;
+  snapshot.dkms = Fact<std::vector<DkmsEntry>>::unknown(Error{ErrorCode::Denied, "permission denied"}, "/var/lib/dkms");
+  snapshot.secure_boot = Fact<bool>::unknown(Error{ErrorCode::Unsupported, "no efivarfs"}, "/sys/firmware/efi");
+  snapshot.kernel = Fact<KernelRelease>::unknown(Error{ErrorCode::Denied, "permission denied"}, "osrelease");
+  const NodeFacts facts = read(to_json(snapshot));
+  const std::vector<std::pair<std::string, std::string>> unread = {{"secure_boot", "no efivarfs"},
+                                                                   {"dkms", "permission denied"}};
+  EXPECT_EQ(facts.unread, unread) << "the kernel has a line of its own";
+  EXPECT_EQ(facts.not_reported.size(), 29U);
+}
+
 TEST(NodeFacts, NameWhatIsWrong) {
   Json json = to_json(Snapshot{});
   json["libraries"] = Json::parse(R"({"state":"known","value":["x"],"source":"s"})");

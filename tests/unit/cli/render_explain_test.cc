@@ -53,26 +53,25 @@ TEST(RenderExplain, TellsNoBeforeThatIsNow) {
   EXPECT_EQ(explained(reply, kMissing).find("before: "), std::string::npos);
 }
 
-TEST(RenderExplain, TellsEveryAnswerAboutTheImage) {
-  NodeReply reply = node("node-gone.json");
-  const auto image_line = [&](const ImageAnswer& image) {
-    const std::string text = explained(reply, image);
-    const std::size_t at = text.find("  driver image  ");
-    return text.substr(at + 16, text.find('\n', at) - at - 16);
+TEST(RenderExplain, TellsWhatTheNextBootDoes) {
+  NodeReply reply = node("node-no-gpu.json");
+  const auto line = [&](const std::string& outcome, const std::string& why, std::optional<std::string> kernel) {
+    reply.next_boot = NextBootReply{outcome, why, std::move(kernel)};
+    const std::string text = explained(reply, kNotNeeded);
+    const std::size_t at = text.find("next boot: ");
+    return text.substr(at, text.find('\n', at) - at);
   };
-  EXPECT_EQ(image_line({ImageAnswer::Verdict::Exists, ""}), "550-5.15.0-122-generic-ubuntu22.04, exists");
-  EXPECT_EQ(image_line({ImageAnswer::Verdict::Unknown, "no matrix is configured"}),
-            "550-5.15.0-122-generic-ubuntu22.04, whether it exists is unknown, because no matrix is configured");
-  EXPECT_EQ(image_line(kNotNeeded), "none needed");
-  reply.tag.reset();
-  reply.tag_error = "no tag: os VERSION_ID is missing";
-  EXPECT_EQ(image_line(kMissing), "no tag: os VERSION_ID is missing");
+  EXPECT_EQ(line("keeps", "it has module 550.90.07", "6.8.0-45-generic"),
+            "next boot: keeps the GPU, kernel 6.8.0-45-generic: it has module 550.90.07");
+  EXPECT_EQ(line("cannot-tell", "the next kernel is unknown", std::nullopt),
+            "next boot: can not be told: the next kernel is unknown");
+  EXPECT_EQ(line("not-applicable", "there is no GPU here", std::nullopt),
+            "next boot: not judged: there is no GPU here");
+  EXPECT_EQ(line("keeps-in-safe-mode", "", std::nullopt), "next boot: keeps-in-safe-mode") << "a later aggregator";
 }
 
-TEST(RenderExplain, NamesAJetsonsOwnDriver) {
-  NodeReply reply = node("node-no-gpu.json");
-  reply.facts.l4t_release = Fact<std::string>::known("36.4.3", "s");
-  EXPECT_NE(explained(reply, kNotNeeded).find("  driver        Jetson's own, L4T 36.4.3\n"), std::string::npos);
+TEST(RenderExplain, SaysNothingOfTheNextBootForAnOlderAggregator) {
+  EXPECT_EQ(explained(node("node-no-gpu.json"), kNotNeeded).find("next boot"), std::string::npos);
 }
 
 TEST(RenderExplain, SaysSomethingWhereTheServerGivesNoReason) {

@@ -50,6 +50,19 @@ TEST(NodeReply, IsReadWhole) {
   ASSERT_EQ(node->findings.size(), 1U);
   EXPECT_EQ(node->findings[0].evidence.size(), 4U);
   EXPECT_EQ(node->findings[0].evidence[3].source, "/lib/modules/5.15.0-122-generic");
+  ASSERT_TRUE(node->next_boot);
+  EXPECT_EQ(node->next_boot->outcome, "loses");
+  EXPECT_EQ(node->next_boot->kernel, "5.15.0-122-generic");
+}
+
+TEST(NodeReply, TakesAnAggregatorWithoutAForecastButNoHalfOne) {
+  Json json = golden_json("node-gone.json");
+  json.erase("next_boot");
+  EXPECT_EQ(node_reply(json)->next_boot, std::nullopt);
+  json["next_boot"] = Json::parse(R"({"outcome":"loses"})");
+  const auto node = node_reply(json);
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().what, "next_boot.why is missing");
 }
 
 TEST(NodeReply, NamesAFieldDeepInside) {
