@@ -96,16 +96,15 @@ std::string next_step(const Scene& scene) {
         continue;
       }
       if (trace.kind == InstallKind::Deb) {
-        return "ssh " + node + " " +
-               shell_word("sudo apt-get install --allow-downgrades " + shell_word(trace.name + "=" + loaded + "-*") +
-                          restart);
+        return on_node(
+            scene, "sudo apt-get install --allow-downgrades " + shell_word(trace.name + "=" + loaded + "-*") + restart);
       }
       if (trace.kind == InstallKind::Rpm) {
-        return "ssh " + node + " " + shell_word("sudo dnf install " + shell_word(trace.name + "-" + loaded) + restart);
+        return on_node(scene, "sudo dnf install " + shell_word(trace.name + "-" + loaded) + restart);
       }
     }
   }
-  return "ssh " + node + " 'systemctl status nvidia-fabricmanager; cat /sys/module/nvidia/version'";
+  return on_node(scene, "systemctl status nvidia-fabricmanager; cat /sys/module/nvidia/version");
 }
 
 Ruling mismatch_ruling(const Scene& scene, Mismatch mismatch) {
@@ -144,8 +143,7 @@ Ruling missing_ruling(const Scene& scene, std::size_t count) {
       seen(scene, scene.snapshot.fabric_manager, "no package of fabric manager, and no nv-fabricmanager")};
   finding.reboot_helps = RebootHelps::No;
   finding.reboot_why = "nothing would start it";
-  finding.next_step =
-      "ssh " + shell_word(scene.snapshot.node) + " 'pgrep -a nv-fabricm; systemctl list-units \"*fabric*\"'";
+  finding.next_step = on_node(scene, "pgrep -a nv-fabricm; systemctl list-units \"*fabric*\"");
   finding.consequences = {"without one CUDA fails with error 802 (system not yet initialized)"};
   std::string why = finding.cause;
   return Ruling{NodeState::Degraded, std::move(why), std::move(finding), std::nullopt};

@@ -68,7 +68,7 @@ std::optional<Finding> fewer_gpus(const Scene& scene) {
   finding.reboot_why =
       "a GPU that fell off the bus may come back with a power cycle; a card that was taken out does not";
   finding.next_step =
-      "ssh " + shell_word(scene.snapshot.node) + " 'lspci -nn -d 10de:; sudo dmesg | grep -iE \"pci|nvrm|xid\"'" +
+      on_node(scene, "lspci -nn -d 10de:; sudo dmesg | grep -iE \"pci|nvrm|xid\"") +
       (before->is_configured
            ? ""
            : "; if it was taken out on purpose: expected_gpus: " + std::to_string(gpus->size()) + " in its agent.yaml");

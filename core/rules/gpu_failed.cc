@@ -167,9 +167,9 @@ void add_remedy(const Scene& scene, const Faults& faults, Finding& finding) {
   const std::string node = shell_word(scene.snapshot.node);
   const KernelLogEvent* recovery = event.gpu.empty() ? nullptr : recovery_of(scene, event.gpu);
   const std::string action(recovery == nullptr ? std::string_view() : recovery_action(recovery->text));
-  const std::string reset = "kubectl drain " + node + " --ignore-daemonsets && ssh " + node +
-                            " sudo nvidia-smi --gpu-reset -i " + shell_word(event.gpu.empty() ? "0" : event.gpu);
-  const std::string reboot = "kubectl drain " + node + " --ignore-daemonsets && ssh " + node + " sudo reboot";
+  const std::string reset =
+      after_drain(scene, "sudo nvidia-smi --gpu-reset -i " + shell_word(event.gpu.empty() ? "0" : event.gpu));
+  const std::string reboot = after_drain(scene, "sudo reboot");
   switch (event.kind) {
     case KernelLogKind::FellOffBus:
       finding.reboot_helps = RebootHelps::Yes;
@@ -180,7 +180,7 @@ void add_remedy(const Scene& scene, const Faults& faults, Finding& finding) {
     case KernelLogKind::ProbeFailed:
       finding.reboot_helps = RebootHelps::No;
       finding.reboot_why = "the same driver meets the same GPU again";
-      finding.next_step = "ssh " + node + " 'lspci -nn -vv -d 10de:; sudo dmesg | grep -iE \"nvrm|nvidia|BAR\"'";
+      finding.next_step = on_node(scene, "lspci -nn -vv -d 10de:; sudo dmesg | grep -iE \"nvrm|nvidia|BAR\"");
       return;
     case KernelLogKind::Xid:
       finding.reboot_helps = RebootHelps::Yes;
@@ -193,7 +193,7 @@ void add_remedy(const Scene& scene, const Faults& faults, Finding& finding) {
       finding.reboot_helps = RebootHelps::Unknown;
       finding.reboot_why =
           "a GPU that was left in a bad state starts again; one that is broken, or whose firmware is, does not";
-      finding.next_step = "ssh " + node + " 'sudo dmesg | grep -iE \"nvrm|xid\"; nvidia-smi -q'";
+      finding.next_step = on_node(scene, "sudo dmesg | grep -iE \"nvrm|xid\"; nvidia-smi -q");
       return;
   }
 }

@@ -40,7 +40,7 @@ std::optional<Finding> silence(const Scene& scene, Time last_heard) {
   finding.evidence = {Evidence{"last word from the agent", "agent stream", last_heard}};
   finding.reboot_helps = RebootHelps::Unknown;
   finding.reboot_why = "the node, its network or only the agent may be down";
-  finding.next_step = "ssh " + shell_word(scene.snapshot.node) + " systemctl status gpuskew-agent";
+  finding.next_step = on_node(scene, "systemctl status gpuskew-agent");
   finding.affected_gpus.clear();
   return finding;
 }

@@ -99,11 +99,6 @@ PackageTool package_tool(const Scene& scene, const Picked& traces) {
   return {"sudo dnf remove", "sudo dnf reinstall", "sudo dnf versionlock add", "dnf upgrade"};
 }
 
-// The remote command is one word of the local one, so that no name on the node can end it.
-std::string on_node(const Scene& scene, const std::string& command) {
-  return "ssh -t " + shell_word(scene.snapshot.node) + " " + shell_word(command);
-}
-
 std::string with_names(std::string command, const Picked& traces) {
   for (std::size_t i = 0; i < std::min(traces.size(), kMaxRemoved); ++i) {
     command += " " + shell_word(traces[i]->name);
@@ -122,7 +117,8 @@ std::optional<Conflict> runfile_and_packages(const Scene& scene) {
                    ") both installed a driver";
   conflict.next_step =
       "kubectl drain " + shell_word(scene.snapshot.node) + " --ignore-daemonsets && " +
-      on_node(scene, with_names("sudo nvidia-uninstall && " + package_tool(scene, packages).reinstall, packages));
+      on_node(scene, with_names("sudo nvidia-uninstall && " + package_tool(scene, packages).reinstall, packages),
+              Terminal::Yes);
   conflict.consequence = "each overwrites files of the other, at the next package upgrade at the latest";
   conflict.traces = std::move(runfile);
   conflict.traces.insert(conflict.traces.end(), packages.begin(), packages.end());
@@ -147,13 +143,13 @@ std::string remove_from_host(const Scene& scene, const Picked& traces, const std
   std::copy_if(traces.begin(), traces.end(), std::back_inserter(packages),
                [](const InstallTrace* trace) { return is_packaged(*trace); });
   if (!packages.empty()) {
-    return on_node(scene, with_names(package_tool(scene, packages).remove, packages));
+    return on_node(scene, with_names(package_tool(scene, packages).remove, packages), Terminal::Yes);
   }
   if (std::any_of(traces.begin(), traces.end(), [](const InstallTrace* trace) { return is_runfile(*trace); })) {
-    return on_node(scene, "sudo nvidia-uninstall");
+    return on_node(scene, "sudo nvidia-uninstall", Terminal::Yes);
   }
   const std::string file = shell_word(files.empty() ? traces.front()->name : files.front().source);
-  return on_node(scene, "ls -l " + file + "; dpkg -S " + file + " || rpm -qf " + file);
+  return on_node(scene, "ls -l " + file + "; dpkg -S " + file + " || rpm -qf " + file, Terminal::Yes);
 }
 
 // Host-mode tools (nvidia-container-cli, a validator with the host's root) take the host's libraries; they match the
@@ -194,9 +190,10 @@ std::optional<Conflict> akmod_and_dkms(const Scene& scene) {
   conflict.cause = "akmods (" + named(akmod) + ") and dkms (" + named(dkms) + ") both build the nvidia module";
   const InstallTrace& first = *dkms.front();
   const std::string module = first.name.substr(first.name.rfind('/') + 1);
-  conflict.next_step = first.kind == InstallKind::Rpm
-                           ? on_node(scene, with_names(package_tool(scene, dkms).remove, {&first}))
-                           : on_node(scene, "sudo dkms remove " + shell_word(module + "/" + first.version) + " --all");
+  conflict.next_step =
+      first.kind == InstallKind::Rpm
+          ? on_node(scene, with_names(package_tool(scene, dkms).remove, {&first}), Terminal::Yes)
+          : on_node(scene, "sudo dkms remove " + shell_word(module + "/" + first.version) + " --all", Terminal::Yes);
   conflict.consequence = "a kernel may get the module that the other built for another kernel (weak-updates)";
   conflict.traces = std::move(akmod);
   conflict.traces.insert(conflict.traces.end(), dkms.begin(), dkms.end());
@@ -216,7 +213,7 @@ std::optional<Conflict> runfile_and_fabric_manager(const Scene& scene) {
   conflict.cause = "the driver comes from NVIDIA's runfile (" + with_version(*runfile.front()) +
                    "), fabric manager from a package (" + named(manager) + "): `" + tool.upgrade +
                    "` will desynchronise them";
-  conflict.next_step = on_node(scene, with_names(tool.hold, manager));
+  conflict.next_step = on_node(scene, with_names(tool.hold, manager), Terminal::Yes);
   conflict.consequence = "fabric manager has to be exactly the driver's version, else CUDA fails with error 802";
   conflict.traces = std::move(runfile);
   conflict.traces.insert(conflict.traces.end(), manager.begin(), manager.end());
@@ -243,7 +240,8 @@ std::optional<Conflict> two_branches(const Scene& scene) {
   Conflict conflict;
   conflict.cause =
       "packages of " + std::to_string(branches.size()) + " driver branches are installed: " + named(one_each);
-  conflict.next_step = on_node(scene, of_rpm(packages) ? "rpm -qa '*nvidia*'" : "dpkg -l '*nvidia*' | grep ^ii");
+  conflict.next_step =
+      on_node(scene, of_rpm(packages) ? "rpm -qa '*nvidia*'" : "dpkg -l '*nvidia*' | grep ^ii", Terminal::Yes);
   conflict.consequence = "which branch's module and libraries are taken depends on the order of installation";
   conflict.traces = std::move(one_each);
   return conflict;

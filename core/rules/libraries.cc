@@ -107,17 +107,14 @@ std::string next_step(const Scene& scene, const Library& library, RebootHelps he
     const bool deb = !moved.empty() && moved.front()->kind == InstallKind::Deb;
     const bool rpm = !moved.empty() && moved.front()->kind == InstallKind::Rpm;
     return deb || rpm
-               ? "ssh -t " + node + " " +
-                     shell_word((deb ? "sudo apt-get purge " : "sudo dnf remove ") + shell_word(moved.front()->name))
+               ? on_node(scene, (deb ? "sudo apt-get purge " : "sudo dnf remove ") + shell_word(moved.front()->name),
+                         Terminal::Yes)
                : pods;
   }
   if (helps == RebootHelps::Yes) {
-    return "kubectl drain " + node + " --ignore-daemonsets && ssh " + node + " " +
-           (hold(moved).empty() ? "sudo reboot" : shell_word(hold(moved) + "sudo reboot"));
+    return after_drain(scene, hold(moved) + "sudo reboot");
   }
-  const std::string kernel =
-      scene.snapshot.kernel.is_known() ? shell_word(scene.snapshot.kernel->text()) : "\"$(uname -r)\"";
-  return "ssh " + node + " " + shell_word("sudo dkms autoinstall -k " + kernel + " && modinfo -F version nvidia");
+  return on_node(scene, "sudo dkms autoinstall -k " + kernel_word(scene) + " && modinfo -F version nvidia");
 }
 
 void add_module_file(const Scene& scene, Finding& finding) {

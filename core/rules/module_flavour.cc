@@ -39,10 +39,10 @@ std::string next_step(const Scene& scene, bool want_open) {
     constexpr std::uint32_t kFirstBranchOfBlackwell = 570;
     const std::uint32_t branch =
         want_open ? std::max(loaded->branch_number(), kFirstBranchOfBlackwell) : loaded->branch_number();
-    return "ssh " + node + " 'sudo apt-get install nvidia-driver-" + std::to_string(branch) +
-           (want_open ? "-open" : "") + " && sudo reboot'";
+    return on_node(scene, "sudo apt-get install nvidia-driver-" + std::to_string(branch) + (want_open ? "-open" : "") +
+                              " && sudo reboot");
   }
-  return "ssh " + node + " 'modinfo -F license nvidia; lspci -nn -d 10de:'";
+  return on_node(scene, "modinfo -F license nvidia; lspci -nn -d 10de:");
 }
 
 Ruling wrong_flavour(const Scene& scene, std::vector<std::string> gpus, bool want_open, Time since) {
@@ -134,8 +134,7 @@ std::optional<Ruling> flavour_refused(const Scene& scene) {
                               " is refused by the open nvidia modules: by its id it " +
                               (first == nullptr ? "is not known" : "has a GPU System Processor") +
                               ", so the modules' flavour or the platform (a virtual machine's set-up) may be at fault";
-      ruling.finding->next_step =
-          "ssh " + shell_word(scene.snapshot.node) + " 'lspci -nn -d 10de:; sudo dmesg | grep NVRM'";
+      ruling.finding->next_step = on_node(scene, "lspci -nn -d 10de:; sudo dmesg | grep NVRM");
       ruling.why = ruling.finding->cause;
     }
     ruling.finding->evidence = std::move(evidence);

@@ -13,14 +13,11 @@ bool kernel_bumped(const Scene& scene) {
          !(scene.last_good->kernel == scene.snapshot.kernel.value());
 }
 
-bool container_at_work(const Scene& scene) {
-  return scene.snapshot.driver_container.is_known() || (scene.last_good != nullptr && scene.last_good->from_container);
-}
-
 // Nothing on this node can load a driver any more: waiting can not help.
 bool is_final(const Scene& scene) {
   const Snapshot& s = scene.snapshot;
-  if (scene.last_good != nullptr && refusal(scene) && !container_at_work(scene)) {
+  const std::optional<Refusal> refused = refusal(scene);
+  if (scene.last_good != nullptr && refused && refused->is_final && !container_at_work(scene)) {
     return true;
   }
   if (!s.module_file.is_absent() || !s.driver_container.is_absent() || container_at_work(scene)) {
@@ -77,11 +74,6 @@ std::string image_sentence(const ImageNeed& need) {
                       : "driver image " + need.tag + " is missing in the matrix";
 }
 
-std::string reboot_command(const Scene& scene) {
-  const std::string node = shell_word(scene.snapshot.node);
-  return "kubectl drain " + node + " --ignore-daemonsets && ssh " + node + " sudo reboot";
-}
-
 // The boot loader takes another kernel than the one that runs, and that one has a driver.
 bool next_boot_brings_it_back(const Scene& scene, const NextBoot& next) {
   return next.gpu == NextBootGpu::Keeps && next.kernel && scene.snapshot.kernel.is_known() &&
@@ -90,8 +82,6 @@ bool next_boot_brings_it_back(const Scene& scene, const NextBoot& next) {
 
 void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& finding) {
   const std::string node = shell_word(scene.snapshot.node);
-  const std::string kernel =
-      scene.snapshot.kernel.is_known() ? shell_word(scene.snapshot.kernel->text()) : "\"$(uname -r)\"";
   const auto& file = scene.snapshot.module_file;
   if (container_at_work(scene)) {
     const bool missing = need && need->exists && !*need->exists;
@@ -102,7 +92,7 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
   } else if (const NextBoot next = next_boot(scene); next_boot_brings_it_back(scene, next)) {
     finding.reboot_helps = RebootHelps::Yes;
     finding.reboot_why = next.why;
-    finding.next_step = reboot_command(scene);
+    finding.next_step = after_drain(scene, "sudo reboot");
   } else if (const std::optional<Refusal> refused = refusal(scene)) {
     finding.reboot_helps = refused->reboot_helps;
     finding.reboot_why = "the kernel refuses the nvidia module: " + refused->why;
@@ -110,14 +100,13 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
   } else if (file.is_absent()) {
     finding.reboot_helps = RebootHelps::No;
     finding.reboot_why = "no nvidia module file exists for " + kernel_text(scene);
-    finding.next_step = "ssh " + node + " 'sudo dkms autoinstall -k " + kernel + " && sudo modprobe nvidia'";
+    finding.next_step = on_node(scene, "sudo dkms autoinstall -k " + kernel_word(scene) + " && sudo modprobe nvidia");
   } else {
     finding.reboot_helps = RebootHelps::Unknown;
     finding.reboot_why = file.is_known() ? "the module file is there; why it did not load is in the kernel log"
                                          : "whether a module file exists could not be read";
     finding.next_step =
-        "ssh " + node +
-        " 'sudo modprobe -v nvidia; sudo dmesg | grep -iE \"nvidia|nvrm|lockdown|module verification\"'";
+        on_node(scene, "sudo modprobe -v nvidia; sudo dmesg | grep -iE \"nvidia|nvrm|lockdown|module verification\"");
   }
 }
 

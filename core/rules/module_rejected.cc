@@ -17,23 +17,11 @@ struct Refused {
   bool is_final = false;
 };
 
-std::string kernel_word(const Scene& scene) {
-  return scene.snapshot.kernel.is_known() ? shell_word(scene.snapshot.kernel->text()) : "\"$(uname -r)\"";
-}
-
-std::string ssh(const Scene& scene, const std::string& command) {
-  return "ssh " + shell_word(scene.snapshot.node) + " '" + command + "'";
-}
-
 /// Who signs the module himself: his key is trusted or nothing of his is, so an unnamed refusal may be another
 /// module's.
 bool is_signed_by_packager(const Scene& scene) {
   const ModuleHome home = module_home(scene.snapshot.module_file->path);
   return home == ModuleHome::Prebuilt || home == ModuleHome::Extra || home == ModuleHome::WeakUpdates;
-}
-
-bool container_at_work(const Scene& scene) {
-  return scene.snapshot.driver_container.is_known() || (scene.last_good != nullptr && scene.last_good->from_container);
 }
 
 bool names_module(const KernelLogEvent& event) {
@@ -45,19 +33,19 @@ std::string enrol_step(const Scene& scene) {
   const std::string os = scene.snapshot.os.is_known() ? scene.snapshot.os->id : "";
   constexpr std::array<std::string_view, 6> kAkmods{"fedora", "rhel", "rocky", "almalinux", "centos", "ol"};
   if (os == "ubuntu") {
-    return ssh(scene, "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot");
   }
   if (os == "debian") {
-    return ssh(scene, "sudo mokutil --import /var/lib/dkms/mok.pub && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /var/lib/dkms/mok.pub && sudo reboot");
   }
   if (std::find(kAkmods.begin(), kAkmods.end(), os) != kAkmods.end()) {
-    return ssh(scene, "sudo mokutil --import /etc/pki/akmods/certs/public_key.der && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /etc/pki/akmods/certs/public_key.der && sudo reboot");
   }
-  return ssh(scene, "mokutil --sb-state; modinfo -F signer nvidia; cat /sys/kernel/security/lockdown");
+  return on_node(scene, "mokutil --sb-state; modinfo -F signer nvidia; cat /sys/kernel/security/lockdown");
 }
 
 std::string rebuild_step(const Scene& scene) {
-  return ssh(scene, "sudo dkms autoinstall --force -k " + kernel_word(scene) + " && sudo modprobe nvidia");
+  return on_node(scene, "sudo dkms autoinstall --force -k " + kernel_word(scene) + " && sudo modprobe nvidia");
 }
 
 Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
@@ -76,7 +64,7 @@ Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
   refusal.reboot_helps = RebootHelps::No;
   refusal.next_step = enrol_step(scene);
   const auto& file = scene.snapshot.module_file;
-  refused.is_final =
+  refused.refusal.is_final =
       names_module(event) || (file.is_known() && !is_signed_by_packager(scene) && !container_at_work(scene));
   return refused;
 }
@@ -84,7 +72,7 @@ Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
 Refused vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
   Refused refused;
   refused.since = event.first_at;
-  refused.is_final = true;
+  refused.refusal.is_final = true;
   Refusal& refusal = refused.refusal;
   refusal.evidence = evidence_of(scene, event);
   const auto first_word = [](const std::string& text) { return text.substr(0, text.find(' ')); };
@@ -111,7 +99,7 @@ Refused vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
 Refused symbols_refused(const Scene& scene, const KernelLogEvent& event) {
   Refused refused;
   refused.since = event.first_at;
-  refused.is_final = true;
+  refused.refusal.is_final = true;
   refused.refusal.why = "it needs symbols that " + kernel_text(scene) + " does not have, or has in another version";
   refused.refusal.evidence = evidence_of(scene, event);
   refused.refusal.reboot_helps = RebootHelps::No;
@@ -215,7 +203,7 @@ std::optional<Ruling> module_rejected(const Scene& scene) {
   }
   if (const auto refused = find_refusal(scene)) {
     const Duration grace = container_at_work(scene) ? scene.policy.container_grace : scene.policy.boot_grace;
-    if (refused->is_final || scene.now >= boot_start(scene) + grace) {
+    if (refused->refusal.is_final || scene.now >= boot_start(scene) + grace) {
       return rejected(scene, *refused);
     }
     return std::nullopt;

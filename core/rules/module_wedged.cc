@@ -86,13 +86,13 @@ void add_remedy(const Scene& scene, Finding& finding) {
   if (next.gpu == NextBootGpu::Loses) {
     finding.reboot_helps = RebootHelps::No;
     finding.reboot_why = "it takes the module away, and the GPU too: " + next.why;
-    finding.next_step = "ssh " + node + " 'sudo dkms autoinstall" +
-                        (next.kernel ? " -k " + shell_word(next.kernel->text()) : std::string()) + "'";
+    finding.next_step = on_node(
+        scene, "sudo dkms autoinstall" + (next.kernel ? " -k " + shell_word(next.kernel->text()) : std::string()));
     return;
   }
   finding.reboot_helps = RebootHelps::Yes;
   finding.reboot_why = "only a reboot takes away a module that hangs";
-  finding.next_step = "kubectl drain " + node + " --ignore-daemonsets && ssh " + node + " sudo reboot";
+  finding.next_step = after_drain(scene, "sudo reboot");
 }
 
 Ruling wedged(const Scene& scene, const KernelModule& module, const KernelLogEvent* trace) {

@@ -79,21 +79,19 @@ std::string next_step(const Scene& scene, const Forecast& forecast) {
   }
   // Without one kernel to name: what is there, first.
   if (!forecast.kernel) {
-    return "ssh " + node + " dkms status";
+    return on_node(scene, "dkms status");
   }
   const DkmsEntry* entry = dkms_entry(scene, *forecast.kernel);
   const std::string release = shell_word(forecast.kernel->text());
   if (forecast.obstacle == Obstacle::BuildFailed && entry != nullptr && entry->kernel.empty()) {
-    return "ssh " + node + " " +
-           shell_word("ls -l " + shell_word("/var/lib/dkms/" + entry->module + "/" + entry->version)) +
+    return on_node(scene, "ls -l " + shell_word("/var/lib/dkms/" + entry->module + "/" + entry->version)) +
            "   # without a source: remove it, then dkms autoinstall -k " + release;
   }
   if (forecast.obstacle == Obstacle::BuildFailed && entry != nullptr) {
     const std::string log = entry->note.substr(0, entry->note.find(": "));
-    return "ssh " + node + " " + shell_word("tail -n 40 " + shell_word(log)) +
-           "   # until it builds, boot the old kernel";
+    return on_node(scene, "tail -n 40 " + shell_word(log)) + "   # until it builds, boot the old kernel";
   }
-  return "ssh " + node + " " + shell_word(build_command(scene, *forecast.kernel));
+  return on_node(scene, build_command(scene, *forecast.kernel));
 }
 
 void add_evidence(const Scene& scene, const Forecast& forecast, Finding& finding) {

@@ -27,8 +27,7 @@ Ruling all_gone(const Scene& scene, const GpuCount& before) {
   finding.reboot_helps = RebootHelps::Unknown;
   finding.reboot_why =
       "a device missing from the bus is the hardware's, the firmware's or the hypervisor's to bring back";
-  finding.next_step =
-      "ssh " + shell_word(scene.snapshot.node) + " 'lspci -nn -d 10de:; sudo dmesg | grep -iE \"pci|nvrm|xid\"'";
+  finding.next_step = on_node(scene, "lspci -nn -d 10de:; sudo dmesg | grep -iE \"pci|nvrm|xid\"");
   finding.consequences = {"no driver can be loaded", "no GPU for any program"};
   std::string why = finding.cause;
   return Ruling{NodeState::Broken, std::move(why), std::move(finding), std::nullopt};
@@ -110,9 +109,8 @@ std::optional<Ruling> bound_driver(const Scene& scene) {
   }
   finding.reboot_helps = RebootHelps::No;
   finding.reboot_why = driver + " takes the GPU again at the next boot unless it is blacklisted in the initramfs";
-  finding.next_step = "ssh " + shell_word(scene.snapshot.node) + " 'echo blacklist " + shell_word(driver) +
-                      " | sudo tee /etc/modprobe.d/blacklist-" + shell_word(driver) +
-                      ".conf && sudo update-initramfs -u && sudo reboot'";
+  finding.next_step = on_node(scene, "echo blacklist " + shell_word(driver) + " | sudo tee /etc/modprobe.d/blacklist-" +
+                                         shell_word(driver) + ".conf && sudo update-initramfs -u && sudo reboot");
   finding.consequences = {"the nvidia module can not drive the GPU", "CUDA finds no device"};
   std::string why = finding.cause;
   return Ruling{wanted ? NodeState::Broken : NodeState::Degraded, std::move(why), std::move(finding), std::nullopt};

@@ -87,6 +87,7 @@ struct Refusal {
   Evidence evidence;
   RebootHelps reboot_helps = RebootHelps::No;
   std::string next_step;  ///< a command
+  bool is_final = false;  ///< waiting can not change it; false: it may be another module's, or of no weight
 };
 std::optional<Refusal> refusal(const Scene& scene);
 
@@ -121,6 +122,8 @@ struct GpuCount {
 };
 /// nullopt: nobody knows.
 std::optional<GpuCount> known_gpus(const Scene& scene);
+/// The driver comes, or came, from the operator's driver container.
+bool container_at_work(const Scene& scene);
 /// A GPU that is not handed to virtual machines (vfio-pci and its kin).
 bool is_passthrough(const Gpu& gpu);
 
@@ -148,5 +151,14 @@ Result<ImageNeed> image_need(const Scene& scene);
 /// `text` as one word of a shell command: quoted unless it is plain, so that no node can put a command into
 /// what an operator copies.
 std::string shell_word(std::string_view text);
+
+enum class Terminal : std::uint8_t { No, Yes };
+/// "ssh NODE 'command'": the remote command is one word of the local one, so that no name in it can end it. Words of
+/// `command` that come from the node have been through shell_word(), too. Terminal: for a command that asks back.
+std::string on_node(const Scene& scene, const std::string& command, Terminal terminal = Terminal::No);
+/// Drains the node, then runs the command there.
+std::string after_drain(const Scene& scene, const std::string& command);
+/// The running kernel's release as a word of a command on that node, whether we know it or not.
+std::string kernel_word(const Scene& scene);
 
 }  // namespace gpuskew::rules

@@ -58,10 +58,6 @@ std::string configure_command(const ContainerRuntime& runtime) {
   return "sudo nvidia-ctk runtime configure " + kind + " && " + restart_command(runtime);
 }
 
-std::string on_node(const Scene& scene, const std::string& command) {
-  return "ssh " + shell_word(scene.snapshot.node) + " " + shell_word(command);
-}
-
 bool loses_a_handler(const ContainerRuntime& runtime) {
   return std::any_of(runtime.conflicts.begin(), runtime.conflicts.end(), [](const ConfigConflict& conflict) {
     return conflict.effect.find("runtime nvidia") != std::string::npos;
@@ -253,8 +249,7 @@ std::optional<Finding> runtime_config_conflict(const Scene& scene) {
   finding.reboot_why = "the files are merged the same way after a boot";
   const std::string files =
       shell_word(first.kept) + (first.kept == first.lost ? std::string() : " " + shell_word(first.lost));
-  finding.next_step = "ssh -t " + shell_word(scene.snapshot.node) + " " +
-                      shell_word("sudoedit " + files + " && " + restart_command(*runtime));
+  finding.next_step = on_node(scene, "sudoedit " + files + " && " + restart_command(*runtime), Terminal::Yes);
   if (runtime->handlers.empty() && loses_a_handler(*runtime)) {
     finding.consequences = {"no handler for NVIDIA's runtime is left",
                             "pods with runtimeClassName nvidia do not start"};

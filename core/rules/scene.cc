@@ -6,6 +6,8 @@
 namespace gpuskew::rules {
 namespace {
 
+constexpr std::string_view kPlainInShell = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+,:/@%";
+
 // "2 bound to nouveau, 1 to no driver" in a stable order.
 std::string bound_summary(const std::vector<Gpu>& gpus) {
   std::map<std::string, std::size_t> count;
@@ -168,8 +170,7 @@ Result<ImageNeed> image_need(const Scene& scene) {
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+,:/@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+  if (!text.empty() && text.find_first_not_of(kPlainInShell) == std::string_view::npos) {
     return std::string(text);
   }
   std::string quoted = "'";
@@ -177,6 +178,24 @@ std::string shell_word(std::string_view text) {
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return quoted + "'";
+}
+
+bool container_at_work(const Scene& scene) {
+  return scene.snapshot.driver_container.is_known() || (scene.last_good != nullptr && scene.last_good->from_container);
+}
+
+std::string on_node(const Scene& scene, const std::string& command, Terminal terminal) {
+  const bool is_plain = command.find_first_not_of(std::string(kPlainInShell) + ' ') == std::string::npos;
+  return (terminal == Terminal::Yes ? "ssh -t " : "ssh ") + shell_word(scene.snapshot.node) + " " +
+         (is_plain ? command : shell_word(command));
+}
+
+std::string after_drain(const Scene& scene, const std::string& command) {
+  return "kubectl drain " + shell_word(scene.snapshot.node) + " --ignore-daemonsets && " + on_node(scene, command);
+}
+
+std::string kernel_word(const Scene& scene) {
+  return scene.snapshot.kernel.is_known() ? shell_word(scene.snapshot.kernel->text()) : "\"$(uname -r)\"";
 }
 
 }  // namespace gpuskew::rules

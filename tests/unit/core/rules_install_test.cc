@@ -102,7 +102,7 @@ TEST(InstallConflict, OfAHostsOtherDriverIsToldOnlyWhileAContainerIsMounted) {
   EXPECT_TRUE(tells(*finding, "/run/nvidia/driver loaded 550.90.07"));
   EXPECT_TRUE(tells(*finding, "libnvidia-compute-535 535.216.01-0ubuntu1"));
   EXPECT_TRUE(tells(*finding, "/usr/lib/libnvidia-ml.so.535.216.01"));
-  EXPECT_EQ(finding->next_step, "ssh -t gpu-node-1 'sudo apt-get purge libnvidia-compute-535'");
+  EXPECT_EQ(finding->next_step, "ssh -t gpu-node-1 sudo apt-get purge libnvidia-compute-535");
   s.driver_container = known(DriverContainer{"/run/nvidia/driver", false});
   s.libraries = known(std::vector<Library>{library("550.90.07")});
   EXPECT_EQ(conflict_in(verdict_of(s)), nullptr);
@@ -116,16 +116,16 @@ TEST(InstallConflict, NamesTheLibraryWhereNoPackageBroughtIt) {
   ASSERT_NE(conflict_in(verdict), nullptr);
   EXPECT_NE(conflict_in(verdict)->next_step.find("dpkg -S /usr/lib/libnvidia-ml.so.535.216.01"), std::string::npos);
   s.installs = known(std::vector{trace(Runfile, UserSpace, "/usr/bin/nvidia-uninstall", "535.216.01")});
-  EXPECT_EQ(conflict_in(verdict_of(s))->next_step, "ssh -t gpu-node-1 'sudo nvidia-uninstall'");
+  EXPECT_EQ(conflict_in(verdict_of(s))->next_step, "ssh -t gpu-node-1 sudo nvidia-uninstall");
 }
 
 TEST(InstallConflict, UsesThePackageManagerOfTheSystem) {
   Snapshot s = with({kRunfile, trace(Rpm, FabricManager, "nvidia-fabric-manager", "550.90.07-1")});
   const Verdict rhel = verdict_of(s);
-  EXPECT_EQ(conflict_in(rhel)->next_step, "ssh -t gpu-node-1 'sudo dnf versionlock add nvidia-fabric-manager'");
+  EXPECT_EQ(conflict_in(rhel)->next_step, "ssh -t gpu-node-1 sudo dnf versionlock add nvidia-fabric-manager");
   s.os = known(OsIdentity{"sles", "15.6", "SLES", "", "", ""});
   const Verdict sles = verdict_of(s);
-  EXPECT_EQ(conflict_in(sles)->next_step, "ssh -t gpu-node-1 'sudo zypper addlock nvidia-fabric-manager'");
+  EXPECT_EQ(conflict_in(sles)->next_step, "ssh -t gpu-node-1 sudo zypper addlock nvidia-fabric-manager");
 }
 
 TEST(InstallConflict, TellsEveryConflictInOneFinding) {

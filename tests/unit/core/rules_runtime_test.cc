@@ -157,7 +157,7 @@ TEST(RuntimeHandlerMissing, OfRke2IsMendedByARestart) {
     runtime.unimported = {"/etc/containerd/config.toml"};
   });
   const auto finding = ask(rules::runtime_handler_missing, node);
-  EXPECT_EQ(finding->next_step, "ssh gpu-node-1 'sudo systemctl try-restart rke2-agent rke2-server'");
+  EXPECT_EQ(finding->next_step, "ssh gpu-node-1 sudo systemctl try-restart rke2-agent rke2-server");
   EXPECT_EQ(finding->reboot_helps, RebootHelps::Yes);
   EXPECT_TRUE(finding->cause.starts_with("the containerd of rke2 has no handler")) << finding->cause;
 }
@@ -169,7 +169,7 @@ TEST(RuntimeRestartNeeded, IsToldWhereTheHandlersFileIsNewerThanTheDaemon) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->since, kStart + 1h);
   EXPECT_EQ(finding->reboot_helps, RebootHelps::Yes);
-  EXPECT_EQ(finding->next_step, "ssh gpu-node-1 'sudo systemctl restart containerd'");
+  EXPECT_EQ(finding->next_step, "ssh gpu-node-1 sudo systemctl restart containerd");
   EXPECT_NE(finding->cause.find("/etc/containerd/conf.d/99-nvidia.toml"), std::string::npos);
   EXPECT_EQ(codes(node), std::vector<FindingCode>{FindingCode::RuntimeRestartNeeded});
 }
