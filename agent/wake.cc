@@ -59,6 +59,22 @@ Result<HostFile> open_deepest_directory(const HostRoot& root, std::string path) 
   }
 }
 
+// depmod rewrites a kernel's modules.dep behind every change of its modules; dkms makes and removes its entries' own
+// directories.
+void add_next_boot_paths(const Snapshot& snapshot, std::vector<std::string>& paths) {
+  if (snapshot.kernels.is_known()) {
+    for (const InstalledKernel& kernel : snapshot.kernels.value()) {
+      paths.push_back(std::string(kModuleTrees) + "/" + kernel.release.text());
+    }
+  }
+  if (snapshot.dkms.is_known()) {
+    for (const DkmsEntry& entry : snapshot.dkms.value()) {
+      paths.push_back(std::string(kDkmsTree) + "/" + entry.module);
+      paths.push_back(std::string(kDkmsTree) + "/" + entry.module + "/" + entry.version);
+    }
+  }
+}
+
 }  // namespace
 
 bool is_relevant_uevent(std::string_view message) {
@@ -87,6 +103,7 @@ std::vector<std::string> paths_to_watch(const Snapshot* snapshot) {
   if (snapshot->module_file.is_known()) {
     paths.push_back(snapshot->module_file->path);
   }
+  add_next_boot_paths(*snapshot, paths);
   if (snapshot->libraries.is_known()) {
     for (const Library& library : snapshot->libraries.value()) {
       paths.push_back(library.path);

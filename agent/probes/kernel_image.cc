@@ -157,36 +157,37 @@ Result<KernelRelease> read_image_release(const HostRoot& root, const std::string
   return release_by_name(root, path);
 }
 
-Result<UnifiedImage> read_unified_image(const HostRoot& root, const std::string& path) {
+Result<UnifiedImage> read_unified_image(const HostFile& file) {
   constexpr std::size_t kMaxOsRelease = 8192;
-  const auto file = root.open_file(path);
-  if (!file) {
-    return tl::unexpected(file.error());
-  }
-  const auto sections = Sections::read(*file);
+  const auto sections = Sections::read(file);
   if (!sections) {
     return tl::unexpected(sections.error());
   }
   const auto linux_section = sections->find(".linux");
   if (!linux_section) {
-    return fail(ErrorCode::Malformed, path + " is no unified kernel image: it has no .linux section");
+    return fail(ErrorCode::Malformed, file.name() + " is no unified kernel image: it has no .linux section");
   }
-  Result<KernelRelease> release = fail(ErrorCode::NotFound, path + " does not say which kernel it is");
+  Result<KernelRelease> release = fail(ErrorCode::NotFound, file.name() + " does not say which kernel it is");
   if (const auto uname = sections->find(".uname")) {
-    const auto text = file->read_at(uname->offset, std::min<std::size_t>(uname->size, kMaxReleaseText));
+    const auto text = file.read_at(uname->offset, std::min<std::size_t>(uname->size, kMaxReleaseText));
     release = text ? KernelRelease::parse(first_word(*text)) : Result<KernelRelease>(tl::unexpected(text.error()));
-  } else if (auto header = read_bzimage_release(*file, linux_section->offset)) {
+  } else if (auto header = read_bzimage_release(file, linux_section->offset)) {
     release = std::move(header);
   }
   if (!release) {
-    return fail("reading " + path, release.error());
+    return fail("reading " + file.name(), release.error());
   }
   UnifiedImage image{std::move(*release), {}};
   if (const auto os = sections->find(".osrel")) {
-    const auto text = file->read_at(os->offset, std::min<std::size_t>(os->size, kMaxOsRelease));
+    const auto text = file.read_at(os->offset, std::min<std::size_t>(os->size, kMaxOsRelease));
     image.os_release = text.value_or("");
   }
   return image;
+}
+
+Result<UnifiedImage> read_unified_image(const HostRoot& root, const std::string& path) {
+  const auto file = root.open_file(path);
+  return file ? read_unified_image(*file) : Result<UnifiedImage>(tl::unexpected(file.error()));
 }
 
 }  // namespace gpuskew

@@ -31,6 +31,7 @@ struct UnifiedImage {
 };
 /// By its .uname section, else by the header of its .linux section. Errors: Malformed (no such image), NotFound (one
 /// that does not say its release), TooLarge.
+Result<UnifiedImage> read_unified_image(const HostFile& file);
 Result<UnifiedImage> read_unified_image(const HostRoot& root, const std::string& path);
 
 }  // namespace gpuskew

@@ -34,12 +34,20 @@ class WakeTest : public ::testing::Test {
     tree_.write("/lib/modules/5.15.0-119-generic/updates/dkms/nvidia.ko", "");
     tree_.write("/lib/modules/5.15.0-119-generic/modules.dep", "");
     tree_.write("/usr/lib/x86_64-linux-gnu/libcuda.so.550.90.07", "");
+    tree_.write("/lib/modules/5.15.0-122-generic/modules.dep", "");
+    tree_.write("/boot/grub/grub.cfg", "");
+    tree_.directory("/boot/loader/entries");
+    tree_.directory("/var/lib/dkms/nvidia/550.90.07");
     tree_.pci("0000:3b:00.0", "0x10de", "0x20b0", "0x030200", "nvidia");
   }
 
   static Snapshot snapshot() {
     Snapshot read;
     read.kernel = Fact<KernelRelease>::known(*KernelRelease::parse("5.15.0-119-generic"), "");
+    const KernelRelease next = *KernelRelease::parse("5.15.0-122-generic");
+    read.kernels = Fact<std::vector<InstalledKernel>>::known({InstalledKernel{next, true, true, {}}}, "");
+    read.dkms =
+        Fact<std::vector<DkmsEntry>>::known({DkmsEntry{"nvidia", "550.90.07", "", "", DkmsStage::Added, ""}}, "");
     Gpu gpu;
     gpu.address = "0000:3b:00.0";
     read.gpus = Fact<std::vector<Gpu>>::known({gpu}, "");
@@ -105,7 +113,14 @@ INSTANTIATE_TEST_SUITE_P(
                [](const ScratchTree& tree) { tree.remove("/lib/modules/5.15.0-119-generic/updates/dkms/nvidia.ko"); }},
         Change{"Depmod",
                [](const ScratchTree& tree) { tree.write("/lib/modules/5.15.0-119-generic/modules.dep", "x"); }},
-        Change{"NewKernel", [](const ScratchTree& tree) { tree.directory("/lib/modules/5.15.0-122-generic"); }},
+        Change{"NewKernel", [](const ScratchTree& tree) { tree.directory("/lib/modules/5.15.0-125-generic"); }},
+        Change{"DepmodOfAnotherKernel",
+               [](const ScratchTree& tree) { tree.write("/lib/modules/5.15.0-122-generic/modules.dep", "x"); }},
+        Change{"NewImage", [](const ScratchTree& tree) { tree.write("/boot/vmlinuz-5.15.0-125-generic", "x"); }},
+        Change{"GrubReboot", [](const ScratchTree& tree) { tree.write("/boot/grub/grubenv", "x"); }},
+        Change{"LoaderEntry", [](const ScratchTree& tree) { tree.write("/boot/loader/entries/a.conf", "x"); }},
+        Change{"DkmsBuild",
+               [](const ScratchTree& tree) { tree.directory("/var/lib/dkms/nvidia/550.90.07/5.15.0-125-generic"); }},
         Change{"Library", [](const ScratchTree& tree) { tree.write("/usr/lib/x86_64-linux-gnu/libcuda.so.1.2", ""); }},
         Change{"DriverContainer", [](const ScratchTree& tree) { tree.directory("/run/nvidia/driver/usr"); }},
         Change{"NewDevice", [](const ScratchTree& tree) { tree.pci("0000:5e:00.0", "0x10de", "0x20b0", "0x030200"); }},
