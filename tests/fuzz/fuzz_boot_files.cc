@@ -36,23 +36,26 @@ void try_orders(std::string_view a, std::string_view b) {
   require(sign(rpm_order(a, b)) == -sign(rpm_order(b, a)));
 }
 
+void try_texts(std::string_view bytes) {
+  const LoaderEntry entry = parse_loader_entry("a.conf", bytes);
+  require(entry.kernel.size() <= bytes.size() && entry.options.size() <= bytes.size());
+  const auto environment = parse_grub_environment(bytes);
+  require(environment || !environment.error().what.empty());
+  if (const auto log = parse_dkms_log(bytes)) {
+    require(log->kernel.size() <= bytes.size());
+  }
+  SystemdBootEntry named;
+  name_entry(named, bytes);
+  require(named.id.size() <= bytes.size());
+}
+
 }  // namespace
 }  // namespace gpuskew::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace gpuskew;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const LoaderEntry entry = parse_loader_entry("a.conf", bytes);
-  fuzz::require(entry.kernel.size() <= size && entry.options.size() <= size);
-  const auto environment = parse_grub_environment(bytes);
-  fuzz::require(environment || !environment.error().what.empty());
-  if (const auto log = parse_dkms_log(bytes)) {
-    fuzz::require(log->kernel.size() <= size);
-  }
-  SystemdBootEntry named;
-  name_entry(named, bytes);
-  fuzz::require(named.id.size() <= size);
-  fuzz::try_orders(bytes.substr(0, size / 2), bytes.substr(size / 2));
-  fuzz::try_images(bytes);
+  gpuskew::fuzz::try_texts(bytes);
+  gpuskew::fuzz::try_orders(bytes.substr(0, size / 2), bytes.substr(size / 2));
+  gpuskew::fuzz::try_images(bytes);
   return 0;
 }

@@ -9,11 +9,12 @@
 #include "agent/probes/grub_config.h"
 #include "tests/fuzz/require.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace gpuskew;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+namespace gpuskew::fuzz {
+namespace {
+
+void try_script(std::string_view bytes) {
   const std::string_view script = bytes.substr(0, bytes.find('\0'));
-  const std::string other(bytes.substr(script.size() < size ? script.size() + 1 : size));
+  const std::string other(bytes.substr(script.size() < bytes.size() ? script.size() + 1 : bytes.size()));
   GrubSurroundings surroundings;
   surroundings.directory = "/boot/grub";
   surroundings.read = [&other](const std::string&) -> Result<std::string> {
@@ -26,11 +27,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const auto config = run_grub_config(script, surroundings);
   if (!config) {
-    fuzz::require(!config.error().what.empty());
-    return 0;
+    require(!config.error().what.empty());
+    return;
   }
-  fuzz::require(config->menu.size() <= kMaxGrubEntries + 2 * size);
+  require(config->menu.size() <= kMaxGrubEntries + 2 * bytes.size());
   const auto choice = default_entry(config->menu, config->chosen.text);
-  fuzz::require(choice ? choice->entry != nullptr && !choice->entry->is_submenu : !choice.error().what.empty());
+  require(choice ? choice->entry != nullptr && !choice->entry->is_submenu : !choice.error().what.empty());
+}
+
+}  // namespace
+}  // namespace gpuskew::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  gpuskew::fuzz::try_script(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

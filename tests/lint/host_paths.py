@@ -12,7 +12,7 @@ import tree
 # (file, literal or call, why it may stand there)
 ALLOWED = [
     (r"agent/(host_root|paths)\.(h|cc)$", r".*", "opens the root itself"),
-    (r"agent/probes/[a-z_]+\.(h|cc)$", r"/?(proc|sys|etc)/.*", "paths beneath the root, handed to HostRoot"),
+    (r"agent/probes/[a-z_]+\.(h|cc)$", r"/?(proc|sys|etc|boot)/.*", "paths beneath the root, handed to HostRoot"),
     (r"(agent|aggregator|runtime)/[a-z_]+\.(h|cc)$", r"/proc/self/.*", "this very process, not the host"),
     (r"(agent|aggregator)/(main|config|options|command_line|flags|cli/[a-z_]+)\.(h|cc)$", r"/etc/gpuskew(/.*)?",
      "where our own configuration is by default"),
