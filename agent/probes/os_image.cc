@@ -19,9 +19,9 @@ struct Place {
 constexpr std::array kPlaces = {
     Place{"/home/kubernetes/bin/nvidia/lib64", ""},  // Container-Optimized OS under Kubernetes, and GKE's Ubuntu
     Place{"/var/lib/nvidia/lib64", "cos"},
+    Place{"/usr/lib/nvidia/tesla", "bottlerocket"},  // Debian's alternatives have such a folder, too
     Place{"/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla", ""},
     Place{"/aarch64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla", ""},
-    Place{"/usr/lib/nvidia/tesla", "bottlerocket"},  // Debian's alternatives have such a folder, too
     Place{"/usr/libexec/nvidia/tesla", "bottlerocket"},
 };
 constexpr std::array kFlatcarFiles = {"/etc/flatcar/nvidia-metadata", "/usr/share/flatcar/nvidia-metadata"};

@@ -21,6 +21,9 @@ constexpr const char* kSqlite = "/rpmdb.sqlite";
 constexpr const char* kNdb = "/Packages.db";
 constexpr const char* kBdb = "/Packages";
 
+// A transaction writes every few seconds, and a read takes milliseconds.
+constexpr int kMaxTries = 3;
+
 bool is_wanted(std::string_view name) {
   return rpm_role(name).has_value();
 }
@@ -46,12 +49,16 @@ class RpmDatabase {
   const std::vector<FileStatus>& status() const { return status_; }
 
   Result<std::vector<RpmPackage>> packages() const {
-    auto packages = read();
-    const auto after = files();
-    if (!after || *after != status_) {
-      return fail(ErrorCode::Internal, "reading " + path_ + ": it changed while it was read");
+    auto before = files();
+    for (int tries = 0; tries < kMaxTries && before; ++tries) {
+      auto packages = read(*before);
+      auto after = files();
+      if (after && *after == *before) {
+        return packages ? packages : fail("reading " + path_, packages.error());
+      }
+      before = std::move(after);
     }
-    return packages ? packages : fail("reading " + path_, packages.error());
+    return fail(ErrorCode::Internal, "reading " + path_ + ": it changed while it was read");
   }
 
  private:
@@ -66,7 +73,9 @@ class RpmDatabase {
       if (!status && (files.empty() || status.error().code != ErrorCode::NotFound)) {
         return tl::unexpected(status.error());
       }
-      files.push_back(status.value_or(FileStatus{}));
+      // Who only reads makes an empty log and takes it away again: no change.
+      const bool counts = status && (files.empty() || status->size > 0);
+      files.push_back(counts ? *status : FileStatus{});
       if (!is_sqlite_) {
         break;
       }
@@ -74,7 +83,7 @@ class RpmDatabase {
     return files;
   }
 
-  Result<std::vector<RpmPackage>> read() const {
+  Result<std::vector<RpmPackage>> read(const std::vector<FileStatus>& status) const {
     const auto file = root_->open_file(path_);
     if (!file) {
       return tl::unexpected(file.error());
@@ -85,10 +94,10 @@ class RpmDatabase {
     }
     constexpr std::size_t kLog = 1;
     constexpr std::size_t kJournal = 2;
-    if (status_[kJournal].size > 0) {
+    if (status[kJournal].size > 0) {
       return fail(ErrorCode::Internal, "a transaction is open, or was cut off and waits for rpm to undo it");
     }
-    if (status_[kLog].size == 0) {
+    if (status[kLog].size == 0) {
       return read_rpm_sqlite(bytes, nullptr, is_wanted);
     }
     const auto log = root_->open_file(path_ + "-wal");

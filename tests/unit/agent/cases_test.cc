@@ -83,6 +83,9 @@ TEST(Case045AgentContainerOsRelease, IsUnknownInAPodWithoutAHostMount) {
   EXPECT_TRUE(snapshot.device_nodes.is_unknown());
   EXPECT_TRUE(snapshot.holders.is_unknown());
   EXPECT_TRUE(snapshot.kubelet.is_unknown());
+  EXPECT_TRUE(snapshot.installs.is_unknown());
+  EXPECT_TRUE(snapshot.fabric_manager.is_unknown());
+  EXPECT_TRUE(snapshot.validations.is_unknown());
   EXPECT_TRUE(snapshot.kernel.is_known());
 }
 

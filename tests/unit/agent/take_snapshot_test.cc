@@ -37,6 +37,11 @@ TEST(TakeSnapshot, ReadsAHealthyNodeWhole) {
   ASSERT_EQ(snapshot.libraries->size(), 2U);
   EXPECT_EQ(snapshot.libraries->at(0).version.text(), "550.90.07");
   EXPECT_TRUE(snapshot.driver_container.is_absent());
+  ASSERT_EQ(snapshot.installs->size(), 3U);
+  EXPECT_EQ(snapshot.installs->front().name, "libnvidia-compute-550");
+  EXPECT_TRUE(snapshot.fabric_manager.is_absent());
+  EXPECT_TRUE(snapshot.validations.is_absent());
+  EXPECT_TRUE(snapshot.wsl.is_absent());
   ASSERT_EQ(snapshot.gpus->size(), 2U);
   EXPECT_EQ(*snapshot.gpus->at(1).driver, "nvidia");
   EXPECT_TRUE(snapshot.pci_functions->empty());
@@ -62,6 +67,8 @@ TEST(TakeSnapshot, ReadsThreeVersionsApartOnAMismatch) {
   EXPECT_EQ(snapshot.loaded_driver->text(), "535.183.01");
   EXPECT_EQ(snapshot.libraries->at(0).version.text(), "535.183.06");
   EXPECT_EQ(snapshot.module_file->version->text(), "535.183.06");
+  EXPECT_EQ(snapshot.installs->front().changed_by,
+            "/usr/bin/unattended-upgrade, 2024-10-01 06:31:12 by the node's clock");
 }
 
 TEST(TakeSnapshot, ReadsACompressedModuleOnANewerKernel) {
@@ -92,6 +99,8 @@ TEST(TakeSnapshot, SeesNouveauHoldTheGpu) {
 TEST(TakeSnapshot, FindsADriverContainersLibraries) {
   const Snapshot snapshot = snapshot_of("driver-container");
   EXPECT_TRUE(snapshot.driver_container->mounted);
+  ASSERT_EQ(snapshot.installs->size(), 2U);
+  EXPECT_EQ(snapshot.installs->front().kind, InstallKind::Container);
   EXPECT_TRUE(snapshot.module_file.is_absent());
   ASSERT_EQ(snapshot.libraries->size(), 2U);
   EXPECT_EQ(snapshot.libraries->at(0).root, DriverRoot::Container);
@@ -120,6 +129,10 @@ TEST(TakeSnapshot, KnowsNothingOfAnEmptyRoot) {
   EXPECT_TRUE(snapshot.libraries.is_unknown());
   EXPECT_TRUE(snapshot.l4t_release.is_unknown());
   EXPECT_TRUE(snapshot.driver_container.is_unknown());
+  EXPECT_TRUE(snapshot.installs.is_unknown());
+  EXPECT_TRUE(snapshot.fabric_manager.is_unknown());
+  EXPECT_TRUE(snapshot.validations.is_unknown());
+  EXPECT_TRUE(snapshot.wsl.is_unknown());
   EXPECT_TRUE(snapshot.gpus.is_unknown());
   EXPECT_TRUE(snapshot.pci_functions.is_unknown());
   EXPECT_TRUE(snapshot.modules.is_unknown());
