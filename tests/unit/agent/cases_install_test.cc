@@ -297,5 +297,17 @@ TEST(Case027AmazonLinux2023, ReadsItsPackages) {
   EXPECT_EQ(snapshot.fabric_manager->text(), "570.86.15");
 }
 
+TEST(Case050TumbleweedDashInId, ReadsItsPackagesAndNamesItsPackageManager) {
+  const ScratchTree tree;
+  make_node(tree, "6.5.2-4-default", "580.95.05");
+  tree.write("/etc/os-release", case_file("050-tumbleweed-dash-in-id/os-release"));
+  tree.write("/usr/lib/sysimage/rpm/Packages.db", case_file("../rpm/suse/root/usr/lib/sysimage/rpm/Packages.db"));
+  tree.write("/usr/bin/nvidia-uninstall", "");
+  const Verdict verdict = verdict_of(snapshot_of(tree));
+  const Finding* conflict = find(verdict, FindingCode::InstallConflict);
+  ASSERT_NE(conflict, nullptr);
+  EXPECT_NE(conflict->next_step.find("zypper install --force"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuskew
