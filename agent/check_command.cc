@@ -13,6 +13,7 @@
 
 #include "agent/check.h"
 #include "agent/host_root.h"
+#include "agent/kernel_log/kernel_log_reader.h"
 #include "agent/read_cache.h"
 #include "agent/state_file.h"
 #include "agent/take_snapshot.h"
@@ -39,6 +40,7 @@ class Check {
   Check(const HostRoot& root, std::string node, const CommandLine& line, const AgentConfig& config)
       : root_(root),
         node_(std::move(node)),
+        kernel_log_(root),
         scope_(line.next_boot       ? CheckScope::NextBoot
                : line.only_critical ? CheckScope::CriticalNow
                                     : CheckScope::Now),
@@ -57,6 +59,8 @@ class Check {
   CheckAnswer read() {
     const Time now = wall_clock();
     snapshot_ = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
+    kernel_log_.update(now);
+    snapshot_.kernel_log = kernel_log_.fact(now);
     snapshot_.expected_gpus = expected_gpus_;
     snapshot_.remembered = remembered_;
     verdict_ = narrowed(judge_alone(snapshot_, JudgePolicy{}, now), scope_);
@@ -92,6 +96,7 @@ class Check {
 
   const HostRoot& root_;
   std::string node_;
+  KernelLogReader kernel_log_;
   CheckScope scope_;
   std::optional<std::uint32_t> expected_gpus_;
   std::optional<LastGood> remembered_;

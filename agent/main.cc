@@ -16,6 +16,8 @@
 #include "agent/config.h"
 #include "agent/facts_text.h"
 #include "agent/host_root.h"
+#include "agent/kernel_log/kernel_log_reader.h"
+#include "agent/kernel_log/live_kernel_log.h"
 #include "agent/report.h"
 #include "agent/resident_memory.h"
 #include "agent/stream.h"
@@ -90,7 +92,8 @@ ExitStatus print_facts(const CommandLine& line, const AgentConfig& config) {
   if (!node) {
     std::fprintf(stderr, "gpuskew-agent: %s, ignoring\n", node.error().what.c_str());
   }
-  const Snapshot snapshot = take_snapshot(*root, node.value_or(""), GPUSKEW_VERSION, wall_clock());
+  Snapshot snapshot = take_snapshot(*root, node.value_or(""), GPUSKEW_VERSION, wall_clock());
+  snapshot.kernel_log = read_kernel_log(*root, wall_clock());
   return print(line.json ? dump(to_json(snapshot), true) + "\n" : facts_text(snapshot));
 }
 
@@ -138,13 +141,21 @@ class Agent {
         wake_(io_, root, config.poll),
         stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
         reporter_(root, log, node, StateFile(config.state_directory), wall_clock(),
-                  [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }) {}
+                  [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }),
+        kernel_log_(root, KernelLogStore(config.state_directory)),
+        live_kernel_log_(io_, root, kernel_log_, wall_clock, [this] { wake_.request(); }) {
+    reporter_.set_kernel_log(kernel_log_);
+    reporter_.set_expected_gpus(config.expected_gpus);
+  }
 
   ExitStatus stream() {
     wake_.watch(paths_to_watch(nullptr));
     read();
-    log_.info("watching this node", {{"sources", wake_.sources()}});
+    live_kernel_log_.prepare();
+    log_.info("watching this node", {{"sources", wake_.sources()},
+                                     {"kernel_log", kernel_log_.sources() + "; " + live_kernel_log_.sources()}});
     run_.add("reading", read_loop());
+    run_.add("kernel log", live_kernel_log_.run());
     run_.add("stream", stream_.run(), [this] { stream_.stop(); });
     run_.on_reload([this] { reload(); });
     warn_unless(manager_.ready(status()));
@@ -153,7 +164,9 @@ class Agent {
   }
 
   ExitStatus deliver_once() {
-    reporter_.read(wall_clock());
+    do {
+      reporter_.read(wall_clock());
+    } while (reporter_.is_searching());
     run_.add("stream", stream_.deliver_once(std::chrono::steady_clock::now() + kOnceLimit), [this] { stream_.stop(); });
     return ended(run_.until_stopped());
   }
@@ -170,6 +183,9 @@ class Agent {
     const auto before = reporter_.latest();
     reporter_.read(wall_clock());
     wake_.watch(paths_to_watch(reporter_.latest().get()));
+    if (reporter_.is_searching()) {
+      wake_.request();  // who holds a device is looked for a piece at a time
+    }
     if (before != nullptr && before != reporter_.latest()) {
       tell_status();
     }
@@ -187,6 +203,7 @@ class Agent {
       log_.warning("node, host_root and state_directory change at a restart only, ignoring");
     }
     config_ = std::move(*config);
+    reporter_.set_expected_gpus(config_.expected_gpus);
     log_.set_level(config_.log_level);
     wake_.set_poll(config_.poll);
     wake_.request();
@@ -227,6 +244,8 @@ class Agent {
   Wake wake_;
   Stream stream_;
   Reporter reporter_;
+  KernelLogReader kernel_log_;
+  LiveKernelLog live_kernel_log_;
 };
 
 ExitStatus run_agent(const CommandLine& line, const AgentConfig& config) {

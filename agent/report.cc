@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/host_root.h"
+#include "agent/kernel_log/kernel_log_reader.h"
 #include "agent/take_snapshot.h"
 #include "runtime/log.h"
 
@@ -36,6 +37,8 @@ Reporter::Reporter(const HostRoot& root, const Log& log, std::string node, State
 
 void Reporter::read(Time now) {
   Snapshot snapshot = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
+  snapshot.expected_gpus = expected_gpus_;
+  attach_kernel_log(snapshot, now);
   log_changes(snapshot);
   memory_.attach(snapshot);
   save();
@@ -44,6 +47,19 @@ void Reporter::read(Time now) {
   }
   latest_ = std::make_shared<const Snapshot>(std::move(snapshot));
   deliver_(latest_);
+}
+
+// Behind the other facts: a log that is newer than they are knows of the load of every driver they know of, so that no
+// fault of the load before counts for it.
+void Reporter::attach_kernel_log(Snapshot& snapshot, Time now) const {
+  if (kernel_log_ == nullptr) {
+    return;
+  }
+  kernel_log_->update(now);
+  snapshot.kernel_log = kernel_log_->fact(now);
+  if (const std::string warning = kernel_log_->take_warning(); !warning.empty()) {
+    log_.warning(warning + ", ignoring");
+  }
 }
 
 void Reporter::log_changes(const Snapshot& snapshot) const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/read_cache.h"
@@ -12,6 +14,7 @@
 namespace gpuskew {
 
 class HostRoot;
+class KernelLogReader;
 class Log;
 
 /// Reads the node, remembers across boots, and says what changed: to the log, and to whoever delivers snapshots.
@@ -21,6 +24,11 @@ class Reporter {
 
   /// Loads the state file. `root` and `log` must outlive the object. `deliver` must not block.
   Reporter(const HostRoot& root, const Log& log, std::string node, StateFile state, Time now, Deliver deliver);
+
+  /// Where snapshots have their kernel log from; without one it stays unknown. `reader` must outlive the object.
+  void set_kernel_log(KernelLogReader& reader) { kernel_log_ = &reader; }
+  /// The operator's word on the number of GPUs, from the next read on.
+  void set_expected_gpus(std::optional<std::uint32_t> number) { expected_gpus_ = number; }
 
   /// Reads every fact, a few milliseconds. A snapshot that says something new is delivered.
   void read(Time now);
@@ -34,6 +42,7 @@ class Reporter {
  private:
   void log_changes(const Snapshot& snapshot) const;
   void save();
+  void attach_kernel_log(Snapshot& snapshot, Time now) const;
 
   const HostRoot& root_;
   const Log& log_;
@@ -42,6 +51,8 @@ class Reporter {
   Memory memory_;
   Deliver deliver_;
   ReadCache cache_;
+  KernelLogReader* kernel_log_ = nullptr;
+  std::optional<std::uint32_t> expected_gpus_;
   std::shared_ptr<const Snapshot> latest_;
   bool is_saving_broken_ = false;
 };

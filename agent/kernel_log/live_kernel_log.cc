@@ -4,6 +4,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -59,6 +60,31 @@ void LiveKernelLog::prepare() {
   }
 }
 
+Duration LookPace::after_look(Clock::time_point now) {
+  const auto earned = counted_ == Clock::time_point{} ? 0 : (now - counted_) / kLongGap;
+  if (earned > 0 || counted_ == Clock::time_point{}) {
+    saved_ = static_cast<int>(std::min<std::int64_t>(kBurst, saved_ + earned));
+    counted_ = now;
+  }
+  if (saved_ == 0) {
+    return kLongGap;
+  }
+  --saved_;
+  return kGap;
+}
+
+// Registered for this wait only: a registered descriptor wakes the process for every line, waited for or not. A
+// duplicate, because the reader may close its own meanwhile.
+asio::awaitable<bool> LiveKernelLog::readable(int descriptor) {
+  const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    co_return false;
+  }
+  stream_descriptor waiter(io_, own);
+  const auto [error] = co_await waiter.async_wait(stream_descriptor::wait_read, kAsTuple);
+  co_return !error;
+}
+
 asio::awaitable<void> LiveKernelLog::pause(Duration span) {
   asio::steady_timer timer(io_, span);
   co_await timer.async_wait(kAsTuple);
@@ -79,20 +105,14 @@ asio::awaitable<Result<void>> LiveKernelLog::run() {
 }
 
 asio::awaitable<void> LiveKernelLog::follow_kmsg() {
-  // A descriptor of our own: the reader closes its one when reading fails.
-  const auto device = reader_.kmsg_descriptor();
-  const int own = device ? ::fcntl(*device, F_DUPFD_CLOEXEC, 0) : -1;
-  if (own < 0) {
-    co_return;
-  }
-  stream_descriptor kmsg(io_, own);
-  while (reader_.kmsg_descriptor() == device) {
-    const auto [error] = co_await kmsg.async_wait(stream_descriptor::wait_read, kAsTuple);
-    if (error) {
+  LookPace pace;
+  while (const auto device = reader_.kmsg_descriptor()) {
+    const bool is_readable = co_await readable(*device);
+    if (!is_readable) {
       co_return;
     }
     look();
-    co_await pause(kKmsgGap);
+    co_await pause(pace.after_look(LookPace::Clock::now()));
   }
 }
 
@@ -139,24 +159,24 @@ asio::awaitable<void> LiveKernelLog::follow_journal() {
   if (!is_watched && !watch_journal()) {
     co_return;
   }
-  stream_descriptor changes(io_, std::exchange(inotify_, -1));
+  LookPace pace;
   // What came before the files were watched, and what is counted from here on.
   static_cast<void>(has_kernel_entries());
   reader_.journal_changed();
   look();
   for (;;) {
-    const auto [error] = co_await changes.async_wait(stream_descriptor::wait_read, kAsTuple);
-    if (error) {
+    const bool is_readable = co_await readable(inotify_);
+    if (!is_readable) {
       break;
     }
-    drain(changes.native_handle());
+    drain(inotify_);
     if (has_kernel_entries()) {
       reader_.journal_changed();
       const Duration wait = reader_.until_journal_read(clock_());
       co_await pause(wait);
       look();
     }
-    co_await pause(kJournalLookGap);
+    co_await pause(pace.after_look(LookPace::Clock::now()));
   }
   is_journal_watched_ = false;
   reader_.set_journal_watched(false);
