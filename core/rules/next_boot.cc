@@ -28,7 +28,8 @@ std::optional<Forecast> not_applicable(const Scene& scene) {
   if (s.gpus.is_known() && !s.gpus->empty() && std::all_of(s.gpus->begin(), s.gpus->end(), is_passthrough)) {
     return told(NextBootGpu::NotApplicable, "all GPUs are handed to virtual machines");
   }
-  if (s.loaded_driver.is_known() || scene.last_good != nullptr || (s.gpus.is_known() && !s.gpus->empty())) {
+  const bool is_expected = s.expected_gpus.value_or(0) > 0 || (s.gpus.is_known() && !s.gpus->empty());
+  if (s.loaded_driver.is_known() || scene.last_good != nullptr || is_expected) {
     return std::nullopt;
   }
   if (s.gpus.is_unknown()) {
