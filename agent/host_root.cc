@@ -152,31 +152,48 @@ Result<HostFile> HostRoot::open_file(std::string_view path) const {
 
 Result<std::string> HostRoot::read(std::string_view path, std::size_t limit) const {
   auto file = open_file(path);
-  if (!file) {
-    return tl::unexpected(file.error());
-  }
+  return file ? read_to_end(*file, limit) : tl::unexpected(file.error());
+}
+
+Result<std::string> HostRoot::read_to_end(const HostFile& file, std::size_t limit) {
   std::string bytes;
   std::array<char, kReadBlock> block;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
   for (;;) {
-    const ssize_t got = ::read(file->descriptor(), block.data(), block.size());
+    const ssize_t got = ::read(file.descriptor(), block.data(), block.size());
     if (got < 0 && errno == EINTR) {
       continue;
     }
     if (got < 0) {
-      return host_file_error("reading", file->name(), errno);
+      return host_file_error("reading", file.name(), errno);
     }
     if (got == 0) {
       return bytes;
     }
     bytes.append(block.data(), static_cast<std::size_t>(got));
     if (bytes.size() > limit) {
-      return fail(ErrorCode::TooLarge, "reading " + file->name() + ": more than " + std::to_string(limit) + " bytes");
+      return fail(ErrorCode::TooLarge, "reading " + file.name() + ": more than " + std::to_string(limit) + " bytes");
     }
   }
 }
 
 Result<std::string> HostRoot::read_line(std::string_view path) const {
   auto line = read(path, kMaxLineBytes);
+  if (line && line->ends_with('\n')) {
+    line->pop_back();
+  }
+  return line;
+}
+
+Result<std::string> HostRoot::read_kernel_line(std::string_view path) const {
+  const auto file = open_place(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, "reading");
+  const auto status = file ? file->status() : Result<FileStatus>(tl::unexpected(file.error()));
+  if (!status) {
+    return tl::unexpected(status.error());
+  }
+  if (status->kind != FileKind::Regular) {
+    return fail(ErrorCode::Malformed, "reading " + file->name() + ": not a regular file");
+  }
+  auto line = read_to_end(*file, kMaxLineBytes);
   if (line && line->ends_with('\n')) {
     line->pop_back();
   }

@@ -112,10 +112,11 @@ Result<std::vector<std::string>> imported_paths(const HostRoot& root, const Cont
 
 Result<ContainerdFile> read_containerd_file(const HostRoot& root, const std::string& path, SeenFiles& seen) {
   const auto text = seen.read(root, path, kMaxTomlBytes);
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  auto settings = parse_toml(path, *text);
+  return text ? parse_containerd_file(path, *text) : tl::unexpected(text.error());
+}
+
+Result<ContainerdFile> parse_containerd_file(const std::string& path, std::string_view text) {
+  auto settings = parse_toml(path, text);
   if (!settings) {
     return tl::unexpected(settings.error());
   }

@@ -39,6 +39,9 @@ struct ContainerdFile {
 
 inline constexpr std::size_t kMaxContainerdFiles = 64;
 
+/// `path` is for messages. Errors: Malformed and TooLarge with FILE:LINE.
+Result<ContainerdFile> parse_containerd_file(const std::string& path, std::string_view text);
+
 /// One file. Errors: HostRoot's; Malformed and TooLarge with FILE:LINE where its text is not what containerd takes.
 Result<ContainerdFile> read_containerd_file(const HostRoot& root, const std::string& path, SeenFiles& seen);
 

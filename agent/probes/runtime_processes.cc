@@ -35,7 +35,7 @@ std::string file_of(std::uint32_t pid, const char* file) {
 
 // Field 22, counted behind the command's closing bracket: a command may hold anything.
 std::optional<std::uint64_t> start_ticks(const HostRoot& root, std::uint32_t pid) {
-  const auto stat = root.read_line(file_of(pid, "stat"));
+  const auto stat = root.read_kernel_line(file_of(pid, "stat"));
   if (!stat) {
     return std::nullopt;
   }
@@ -98,11 +98,13 @@ std::optional<std::string> RuntimeProcess::option(std::initializer_list<std::str
 
 bool RuntimeProcesses::still_runs(const HostRoot& root, const RuntimeProcess& process) const {
   // Its name too: between its birth and its program a process has its parent's.
-  const auto command = root.read_line(file_of(process.pid, "comm"));
+  const auto command = root.read_kernel_line(file_of(process.pid, "comm"));
   return command && *command == process.command && start_ticks(root, process.pid) == process.start_ticks;
 }
 
 Result<void> RuntimeProcesses::scan(const HostRoot& root) {
+  // What was here before the first look has its final name, but for a chance that the next look at all makes good.
+  const bool all = looked_twice_.empty();
   const auto entries = root.list(kProc);
   if (!entries) {
     return tl::unexpected(entries.error());
@@ -116,12 +118,12 @@ Result<void> RuntimeProcesses::scan(const HostRoot& root) {
     }
     const bool was_twice = std::binary_search(looked_twice_.begin(), looked_twice_.end(), *pid);
     const bool was_once = std::binary_search(looked_once_.begin(), looked_once_.end(), *pid);
-    (was_twice || was_once ? twice : once).push_back(*pid);
+    (was_twice || was_once || all ? twice : once).push_back(*pid);
     if (was_twice) {
       continue;
     }
     const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& each) { return each.pid == *pid; });
-    const auto command = known ? Result<std::string>("") : root.read_line(file_of(*pid, "comm"));
+    const auto command = known ? Result<std::string>("") : root.read_kernel_line(file_of(*pid, "comm"));
     if (known || !command || !matters(*command) || found_.size() == kMaxFound || is_in_container(root, *pid)) {
       continue;
     }

@@ -30,8 +30,8 @@ struct RuntimeProcess {
 inline constexpr std::int64_t kTicksPerSecond = 100;
 
 /// containerd, CRI-O, kubelets, and what has a kubelet inside (k3s, RKE2, k0s, microk8s), of the host itself. Between
-/// calls it keeps what it found, and looks only at pids it has not looked at twice: a process has its final name an
-/// instant after its birth.
+/// calls it keeps what it found, and looks at new pids only, twice: a process has its final name an instant after its
+/// birth.
 class RuntimeProcesses {
  public:
   static constexpr std::size_t kMaxFound = 16;
@@ -46,7 +46,7 @@ class RuntimeProcesses {
   Result<void> scan(const HostRoot& root);
 
   std::vector<RuntimeProcess> found_;
-  std::vector<std::uint32_t> looked_once_;   ///< sorted
+  std::vector<std::uint32_t> looked_once_;   ///< of those that came since the first look; sorted
   std::vector<std::uint32_t> looked_twice_;  ///< sorted
   int looks_ = 0;
 };

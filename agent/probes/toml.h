@@ -1,7 +1,6 @@
 #pragma once
 
-// TOML text as a flat list of what it sets, which is all that merging the files of a container runtime needs. The only
-// place that includes the TOML library.
+// TOML text as a flat list of what it sets, which is all that merging the files of a container runtime needs.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +35,11 @@ struct TomlSetting {
 
 inline constexpr std::size_t kMaxTomlBytes = 256u << 10;
 inline constexpr std::size_t kMaxTomlSettings = 4096;
-/// Parts of one key, counted on its line: the parser and what frees its tree call themselves once for each.
+/// Parts of one key, with those of its table.
 inline constexpr std::size_t kMaxTomlKeyParts = 32;
 
-/// Every table and value in `text`, a table ahead of what is in it. `file` is for messages: "FILE:LINE: ...". Errors:
+/// Every table and value in `text` in its order, a table ahead of what is in it; an array of tables is one TomlOther.
+/// `file` is for messages: "FILE:LINE: ...". Errors:
 /// Malformed, TooLarge (past the limits above).
 Result<std::vector<TomlSetting>> parse_toml(const std::string& file, std::string_view text);
 

@@ -169,8 +169,8 @@ std::string conflict_cause(const ConfigConflict& conflict) {
     return conflict.lost + " sets " + conflict.effect + " in " + conflict.key +
            ", which its configuration version does not read";
   }
-  return conflict.kept + " takes the place of what " + conflict.lost + " sets in " + conflict.key + ": " +
-         conflict.effect + " is lost";
+  return conflict.kept + " takes the place of what " + conflict.lost + " sets in " + conflict.key + ", which loses " +
+         conflict.effect;
 }
 
 }  // namespace

@@ -23,19 +23,7 @@ struct Merged {
 Merged merged(const ContainerdShape& shape, ContainerdRules rules) {
   Merged made;
   for (const auto& [path, text] : shape.files) {
-    ContainerdFile file;
-    file.path = path;
-    file.settings = parse_toml(path, text).value();
-    for (const TomlSetting& setting : file.settings) {
-      const auto* number = std::get_if<std::int64_t>(&setting.value);
-      const auto* list = std::get_if<std::vector<std::string>>(&setting.value);
-      if (setting.path == TomlPath{"version"} && number != nullptr) {
-        file.version = static_cast<std::uint32_t>(*number);
-      } else if (setting.path == TomlPath{"disabled_plugins"} && list != nullptr) {
-        file.disabled_plugins = *list;
-      }
-    }
-    made.files.push_back(std::move(file));
+    made.files.push_back(parse_containerd_file(path, text).value());
   }
   made.merge = merge_containerd(made.files, rules);
   return made;

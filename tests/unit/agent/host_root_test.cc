@@ -306,5 +306,16 @@ TEST(HostRootStatus, SaysWhatADeviceFileStandsFor) {
   EXPECT_EQ(status->device_minor, 3U);
 }
 
+TEST(HostRootKernelLine, IsReadLikeAnyOther) {
+  const ScratchTree tree;
+  tree.write("/proc/1/comm", "systemd\n");
+  tree.fifo("/proc/2/comm");
+  tree.write("/proc/3/comm", std::string(HostRoot::kMaxLineBytes + 1, 'x'));
+  EXPECT_EQ(*tree.root().read_kernel_line("/proc/1/comm"), "systemd");
+  EXPECT_EQ(tree.root().read_kernel_line("/proc/2/comm").error().code, ErrorCode::Malformed);
+  EXPECT_EQ(tree.root().read_kernel_line("/proc/3/comm").error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(tree.root().read_kernel_line("/proc/4/comm").error().code, ErrorCode::NotFound);
+}
+
 }  // namespace
 }  // namespace gpuskew

@@ -47,8 +47,10 @@ TEST(RuntimeProcesses, AreFoundWhenTheyComeAndLostWhenTheyGo) {
 TEST(RuntimeProcesses, GetTheirNameAnInstantAfterTheirBirth) {
   const ScratchTree tree;
   const HostRoot root = tree.root();
-  write_process(tree, 6, "(ontainerd)", {"/usr/bin/containerd"});
+  write_process(tree, 5, "bash", {"bash"});
   RuntimeProcesses processes;
+  EXPECT_TRUE(processes.look(root)->empty());
+  write_process(tree, 6, "(ontainerd)", {"/usr/bin/containerd"});
   EXPECT_TRUE(processes.look(root)->empty());
   write_process(tree, 6, "containerd", {"/usr/bin/containerd"});
   EXPECT_EQ(processes.look(root)->size(), 1U);

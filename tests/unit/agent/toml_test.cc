@@ -47,6 +47,12 @@ TEST(Toml, NamesTheFileAndLineOfWhatItCanNotRead) {
   }
 }
 
+TEST(Toml, RefusesBracketsWithoutAKeyInEveryBuild) {
+  for (const char* bad : {"[[[", "[[[a]]]", "[", "[]", "[[]]", "[.]", "= 1", ". = 1", "a.", "a = ", "[a", "[[a]"}) {
+    EXPECT_EQ(parse_toml("f", bad).error().code, ErrorCode::Malformed) << bad;
+  }
+}
+
 TEST(Toml, RefusesNulBytesAndBrokenText) {
   EXPECT_EQ(parse_toml("f", std::string("a = '\0'\n", 8)).error().code, ErrorCode::Malformed);
   EXPECT_EQ(parse_toml("f", std::string(100, '\0')).error().code, ErrorCode::Malformed);

@@ -196,7 +196,7 @@ TEST(RuntimeConfigConflict, NamesFilesKeyAndWhatIsLost) {
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->cause,
             "/etc/containerd/conf.d/mirrors.toml takes the place of what /etc/containerd/config.toml sets in "
-            "plugins.'io.containerd.grpc.v1.cri': runtime nvidia, default_runtime_name is lost");
+            "plugins.'io.containerd.grpc.v1.cri', which loses runtime nvidia, default_runtime_name");
   EXPECT_EQ(finding->next_step,
             "ssh -t gpu-node-1 'sudoedit /etc/containerd/conf.d/mirrors.toml /etc/containerd/config.toml && sudo "
             "systemctl restart containerd'");
