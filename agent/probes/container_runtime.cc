@@ -15,7 +15,7 @@
 namespace gpuskew {
 namespace {
 
-constexpr const char* kProcesses = "/proc";
+constexpr const char* kProcesses = "/proc/";
 constexpr const char* kContainerdHome = "/etc/containerd";
 constexpr const char* kCrioDropIns = "/etc/crio/crio.conf.d";
 constexpr std::array kToolkits = {"/usr/bin/nvidia-container-runtime",
@@ -32,7 +32,7 @@ Fact<Time> start_of(const RuntimeDaemon& daemon, const Fact<Time>& boot_time, co
   if (!daemon.process) {
     return unlisted ? Fact<Time>::unknown(*unlisted, kProcesses) : Fact<Time>::absent(kProcesses);
   }
-  const std::string source = std::string(kProcesses) + "/" + std::to_string(daemon.process->pid) + "/stat";
+  const std::string source = kProcesses + std::to_string(daemon.process->pid) + "/stat";
   if (!boot_time.is_known()) {
     const Error why = boot_time.is_unknown() ? boot_time.why() : Error{ErrorCode::NotFound, "no boot time"};
     return Fact<Time>::unknown(why, source);

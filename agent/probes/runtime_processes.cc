@@ -8,7 +8,7 @@
 namespace gpuskew {
 namespace {
 
-constexpr const char* kProc = "/proc";
+constexpr const char* kProc = "/proc/";
 constexpr std::size_t kMaxArguments = 32u << 10;
 // RKE2 and k3s name themselves "rke2", "rke2-server", "k3s-agent"; kubelite is microk8s'.
 constexpr std::array<std::string_view, 6> kCommands = {"containerd", "crio",     "kubelet",
@@ -30,7 +30,7 @@ std::optional<std::uint32_t> pid_of(std::string_view name) {
 }
 
 std::string file_of(std::uint32_t pid, const char* file) {
-  return std::string(kProc) + "/" + std::to_string(pid) + "/" + file;
+  return kProc + std::to_string(pid) + "/" + file;
 }
 
 // Field 22, counted behind the command's closing bracket: a command may hold anything.
