@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include <asio/experimental/as_tuple.hpp>
@@ -21,6 +21,7 @@
 
 #include "agent/host_root.h"
 #include "agent/paths.h"
+#include "agent/uevents.h"
 #include "runtime/file.h"
 
 namespace gpuskew {
@@ -39,6 +40,7 @@ constexpr std::size_t kUeventBuffer = 8192;
 constexpr unsigned kKernelGroup = 1;
 // A storm of events must not keep the loop from anything else.
 constexpr int kMaxReadsATurn = 64;
+constexpr std::size_t kMaxNewDirectories = 16;
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -59,14 +61,8 @@ Result<HostFile> open_deepest_directory(const HostRoot& root, std::string path) 
   }
 }
 
-// depmod rewrites a kernel's modules.dep behind every change of its modules; dkms makes and removes its entries' own
-// directories.
-void add_next_boot_paths(const Snapshot& snapshot, std::vector<std::string>& paths) {
-  if (snapshot.kernels.is_known()) {
-    for (const InstalledKernel& kernel : snapshot.kernels.value()) {
-      paths.push_back(std::string(kModuleTrees) + "/" + kernel.release.text());
-    }
-  }
+// dkms makes and removes its entries' own directories.
+void add_dkms_paths(const Snapshot& snapshot, std::vector<std::string>& paths) {
   if (snapshot.dkms.is_known()) {
     for (const DkmsEntry& entry : snapshot.dkms.value()) {
       paths.push_back(std::string(kDkmsTree) + "/" + entry.module);
@@ -77,33 +73,23 @@ void add_next_boot_paths(const Snapshot& snapshot, std::vector<std::string>& pat
 
 }  // namespace
 
-bool is_relevant_uevent(std::string_view message) {
-  constexpr std::string_view kSubsystem = "SUBSYSTEM=";
-  while (!message.empty()) {
-    const std::string_view field = message.substr(0, message.find('\0'));
-    message.remove_prefix(std::min(message.size(), field.size() + 1));
-    if (field.starts_with(kSubsystem)) {
-      const std::string_view subsystem = field.substr(kSubsystem.size());
-      return subsystem == "module" || subsystem == "pci" || subsystem == "drivers";
-    }
-  }
-  return false;
-}
-
 std::vector<std::string> paths_to_watch(const Snapshot* snapshot) {
   std::vector<std::string> paths(kWatchedPaths.begin(), kWatchedPaths.end());
   if (snapshot == nullptr) {
     return paths;
   }
-  if (snapshot->kernel.is_known()) {
+  const auto add_module_tree = [&paths](const KernelRelease& kernel) {
     for (const std::string_view folder : kModuleFolders) {
-      paths.push_back(std::string(kModuleTrees) + "/" + snapshot->kernel->text() + std::string(folder));
+      paths.push_back(std::string(kModuleTrees) + "/" + kernel.text() + std::string(folder));
     }
+  };
+  if (snapshot->kernel.is_known()) {
+    add_module_tree(snapshot->kernel.value());
   }
   if (snapshot->module_file.is_known()) {
     paths.push_back(snapshot->module_file->path);
   }
-  add_next_boot_paths(*snapshot, paths);
+  add_dkms_paths(*snapshot, paths);
   if (snapshot->libraries.is_known()) {
     for (const Library& library : snapshot->libraries.value()) {
       paths.push_back(library.path);
@@ -120,6 +106,12 @@ std::vector<std::string> paths_to_watch(const Snapshot* snapshot) {
       paths.push_back(std::string(kPciDevices) + "/" + gpu.address);
     }
   }
+  // Last: where there are more kernels than watches, the poll sees the rest.
+  if (snapshot->kernels.is_known()) {
+    for (const InstalledKernel& installed : snapshot->kernels.value()) {
+      add_module_tree(installed.release);
+    }
+  }
   return paths;
 }
 
@@ -133,6 +125,7 @@ struct Wake::State : std::enable_shared_from_this<Wake::State> {
   void await_inotify();
   void await_uevents();
   void read_inotify();
+  void note_new_directory(const inotify_event& event);
   void read_uevents();
   void request();
 
@@ -143,7 +136,8 @@ struct Wake::State : std::enable_shared_from_this<Wake::State> {
   asio::steady_timer timer;
   std::string inotify_problem;
   std::string uevents_problem;
-  std::set<int> watches;
+  std::map<int, std::string> watches;        ///< by descriptor, the directory's path
+  std::vector<std::string> new_directories;  ///< made beneath kModuleTrees since; at most kMaxNewDirectories
   bool requested = false;
   Clock::time_point last_read = Clock::now();
 };
@@ -176,6 +170,7 @@ void Wake::State::open_uevents() {
     return;
   }
   uevents.assign(fd);
+  uevents_problem = uevents_doubt();
   await_uevents();
 }
 
@@ -212,12 +207,28 @@ void Wake::State::read_inotify() {
       // IN_IGNORED alone only says that a watch ended, mostly because watch() took it away. IN_Q_OVERFLOW says that
       // something was not told, which is reason enough to read.
       if ((event.mask & ~static_cast<std::uint32_t>(IN_IGNORED | IN_ISDIR)) != 0) {
+        note_new_directory(event);
         request();
       } else {
         watches.erase(event.wd);
       }
       at += sizeof(inotify_event) + event.len;
     }
+  }
+}
+
+// A package makes its directory (extra/nvidia, kernel/nvidia-550) first and puts its modules there later: unwatched,
+// they would be seen with the poll only.
+void Wake::State::note_new_directory(const inotify_event& event) {
+  const auto parent = watches.find(event.wd);
+  const bool is_new = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && (event.mask & IN_ISDIR) != 0 && event.len > 0;
+  if (!is_new || parent == watches.end() || !parent->second.starts_with(kModuleTrees) ||
+      new_directories.size() >= kMaxNewDirectories) {
+    return;
+  }
+  const std::string path = parent->second + "/" + event.name;
+  if (std::find(new_directories.begin(), new_directories.end(), path) == new_directories.end()) {
+    new_directories.push_back(path);
   }
 }
 
@@ -238,6 +249,9 @@ void Wake::State::read_uevents() {
       return;
     }
     // Any process may send to us; only port 0 is the kernel.
+    if (sender.nl_pid == 0) {
+      uevents_problem.clear();
+    }
     if (sender.nl_pid == 0 && is_relevant_uevent({buffer.data(), static_cast<std::size_t>(size)})) {
       request();
     }
@@ -261,7 +275,7 @@ void Wake::watch(const std::vector<std::string>& paths) {
     return;
   }
   const int fd = state_->inotify.native_handle();
-  std::set<int> now;
+  std::map<int, std::string> now;
   const auto add = [&](const std::string& path) {
     const auto directory = open_deepest_directory(state_->root, path);
     if (!directory) {
@@ -273,10 +287,13 @@ void Wake::watch(const std::vector<std::string>& paths) {
       state_->inotify_problem = errno_error(directory->name(), errno).what;
       return;
     }
-    now.insert(watch);
+    now.emplace(watch, directory->name());
   };
   state_->inotify_problem.clear();
-  for (const std::string& path : paths) {
+  std::erase_if(state_->new_directories, [this](const std::string& path) { return !state_->root.status(path); });
+  std::vector<std::string> all = paths;
+  all.insert(all.end(), state_->new_directories.begin(), state_->new_directories.end());
+  for (const std::string& path : all) {
     if (now.size() >= kMaxWatches) {
       state_->inotify_problem = "more than " + std::to_string(kMaxWatches) + " directories";
       break;
@@ -286,12 +303,12 @@ void Wake::watch(const std::vector<std::string>& paths) {
       add(*target);
     }
   }
-  for (const int old : state_->watches) {
+  for (const auto& [old, path] : state_->watches) {
     if (!now.contains(old)) {
       ::inotify_rm_watch(fd, old);
     }
   }
-  if (!std::includes(state_->watches.begin(), state_->watches.end(), now.begin(), now.end())) {
+  if (std::any_of(now.begin(), now.end(), [this](const auto& each) { return !state_->watches.contains(each.first); })) {
     state_->request();
   }
   state_->watches = std::move(now);
@@ -335,7 +352,7 @@ std::string Wake::sources() const {
     text += std::to_string(state.watches.size()) + " directories";
     text += state.inotify_problem.empty() ? "" : " (" + state.inotify_problem + ")";
   }
-  text += "; kernel events: " + (state.uevents.is_open() ? "yes" : state.uevents_problem);
+  text += "; kernel events: " + (state.uevents_problem.empty() ? "yes" : state.uevents_problem);
   const bool has_seconds = state.poll >= std::chrono::seconds(1);
   return text + "; poll every " + (has_seconds ? to_short_text(state.poll) : std::to_string(state.poll.count()) + "ms");
 }

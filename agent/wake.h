@@ -29,9 +29,6 @@ inline constexpr Duration kWakeSettle = std::chrono::milliseconds(50);
 /// Between two reads that events asked for: at most ten a second, whatever happens on the node.
 inline constexpr Duration kMinWakeGap = std::chrono::milliseconds(100);
 
-/// Whether a uevent of the kernel ("remove@/module/nvidia", NUL, "SUBSYSTEM=module", NUL, ...) can change a fact.
-bool is_relevant_uevent(std::string_view message);
-
 /// The paths beneath the host root whose change can change a fact: those the probes always read, and those this
 /// snapshot's facts came from. nullptr: before the first snapshot.
 std::vector<std::string> paths_to_watch(const Snapshot* snapshot);
@@ -45,8 +42,9 @@ class Wake {
   Wake& operator=(const Wake&) = delete;
 
   /// Watches these paths and no others: a directory itself, a file by its directory and, where it is a link, by the
-  /// directory it ends in; of what is not there, the deepest directory that is. A watch that is new asks for one more
-  /// read, because what changed before it was set went unseen.
+  /// directory it ends in; of what is not there, the deepest directory that is. A directory that was made meanwhile in
+  /// a watched one of a kernel's modules is watched, too. A watch that is new asks for one more read, because what
+  /// changed before it was set went unseen.
   void watch(const std::vector<std::string>& paths);
 
   /// Ends when the node should be read again. One caller at a time.
@@ -56,7 +54,7 @@ class Wake {
   void request();
   void set_poll(Duration poll);
 
-  /// "inotify: 9 directories; kernel events: yes; poll every 15s", with the reason for what does not work.
+  /// "inotify: 9 directories; kernel events: yes; poll every 15s", with the reason for what does not work, or may not.
   std::string sources() const;
 
  private:
