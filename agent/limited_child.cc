@@ -116,6 +116,9 @@ Result<void> run_limited_child(std::string_view name, const ChildLimits& limits,
     return fail(ErrorCode::Internal,
                 std::string(name) + ": its process was ended by signal " + std::to_string(WTERMSIG(status)));
   }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return fail(ErrorCode::Internal, std::string(name) + ": its process failed");
+  }
   return {};
 }
 

@@ -86,8 +86,9 @@ Result<std::vector<HostFile>> open_journal_files(const HostRoot& root, Time boot
       return tl::unexpected(added.error());
     }
   }
-  const auto oldest = std::chrono::nanoseconds((boot_time - kClockSlack).time_since_epoch()).count();
-  std::erase_if(candidates, [oldest](const Candidate& each) { return each.modified_ns < oldest; });
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  const std::int64_t oldest_ms = to_unix_ms(boot_time - kClockSlack);
+  std::erase_if(candidates, [oldest_ms](const Candidate& each) { return each.modified_ns / kNsPerMs < oldest_ms; });
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.modified_ns > b.modified_ns; });
   candidates.resize(std::min(candidates.size(), limit));

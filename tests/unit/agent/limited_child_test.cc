@@ -37,11 +37,17 @@ TEST(LimitedChildTest, GivesAllThatTheChildSays) {
 TEST(LimitedChildTest, ASignalIsAnErrorAndNotTheEndOfUs) {
   const Answer answer = answer_of([](const ChildAnswer& say) {
     say("half");
-    ::raise(SIGBUS);
+    ::raise(SIGKILL);
   });
   ASSERT_FALSE(answer.result);
-  EXPECT_EQ(answer.result.error().what, "counting: its process was ended by signal 7");
+  EXPECT_EQ(answer.result.error().what, "counting: its process was ended by signal 9");
   EXPECT_EQ(answer.text, "half");
+}
+
+TEST(LimitedChildTest, AnExitThatIsNotItsOwnIsAnError) {
+  const Answer answer = answer_of([](const ChildAnswer&) { ::_exit(3); });
+  ASSERT_FALSE(answer.result);
+  EXPECT_EQ(answer.result.error().what, "counting: its process failed");
 }
 
 TEST(LimitedChildTest, TooMuchIsCutOff) {

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/kernel_log/kernel_log_reader.h"
 #include "runtime/log.h"
+#include "tests/support/journal.h"
 #include "tests/unit/agent/scratch_tree.h"
 
 namespace gpuskew {
@@ -71,6 +73,21 @@ TEST_F(ReporterTest, OnlyNewsIsDelivered) {
                             "now=\"no driver on 5.15.0-119-generic\""),
             std::string::npos)
       << log_text();
+}
+
+TEST_F(ReporterTest, SnapshotsHaveTheKernelLogsEvents) {
+  append_to_journal(tree_.path() / "var/log/journal/0123456789abcdef0123456789abcdef/system.journal",
+                    {{"11111111-2222-3333-4444-555555555555", 5'000'000,
+                      "NVRM: Xid (PCI:0000:98:00): 79, GPU has fallen off the bus."}});
+  Reporter reporter = start();
+  reporter.read(kNow);
+  EXPECT_TRUE(delivered_.back()->kernel_log.is_unknown()) << "nobody reads it";
+  KernelLogReader log(root_, KernelLogStore(own_.path() / "missing"));
+  reporter.set_kernel_log(log);
+  reporter.read(kNow);
+  ASSERT_TRUE(delivered_.back()->kernel_log.is_known());
+  EXPECT_EQ(delivered_.back()->kernel_log->front().kind, KernelLogKind::FellOffBus);
+  EXPECT_NE(log_text().find("warning the kernel log is read anew after a restart"), std::string::npos) << log_text();
 }
 
 TEST_F(ReporterTest, SaysAfterARebootWhatWasThereBefore) {
