@@ -199,9 +199,10 @@ void add_remedy(const Scene& scene, const Faults& faults, Finding& finding) {
 }
 
 Ruling failed(const Scene& scene, const Faults& faults) {
-  const Time since = (*std::min_element(faults.events.begin(), faults.events.end(), [](const auto* a, const auto* b) {
-                       return a->first_at < b->first_at;
-                     }))->first_at;
+  Time since = scene.now;
+  for (const KernelLogEvent* event : faults.events) {
+    since = std::min(since, said_since(scene, *event));
+  }
   Finding finding = make_finding(scene, FindingCode::GpuFailed, Severity::Critical, since);
   const std::vector<std::string> first = gpus_of_first(faults);
   finding.cause = which(scene, first) + " " + what_happened(scene, faults);

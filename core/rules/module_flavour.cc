@@ -128,7 +128,7 @@ std::optional<Ruling> flavour_refused(const Scene& scene) {
     const Gpu* first = gpus.empty() ? nullptr : gpu_at(scene, gpus.front());
     // The same words come for a Hopper in a confidential virtual machine: it has a GSP, so the platform is at fault.
     const bool is_certain = want_open || (first != nullptr && needs_proprietary(*first));
-    Ruling ruling = wrong_flavour(scene, gpus, want_open, events.front()->first_at);
+    Ruling ruling = wrong_flavour(scene, gpus, want_open, said_since(scene, *events.front()));
     if (!is_certain) {
       ruling.finding->cause = (gpus.empty() ? std::string("a GPU") : "GPU " + gpu_text(scene, gpus.front())) +
                               " is refused by the open nvidia modules: by its id it " +

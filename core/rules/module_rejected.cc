@@ -50,7 +50,7 @@ std::string rebuild_step(const Scene& scene) {
 
 Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
   Refused refused;
-  refused.since = event.first_at;
+  refused.since = said_since(scene, event);
   Refusal& refusal = refused.refusal;
   refusal.evidence = evidence_of(scene, event);
   if (event.kind == KernelLogKind::Lockdown) {
@@ -71,7 +71,7 @@ Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
 
 Refused vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
   Refused refused;
-  refused.since = event.first_at;
+  refused.since = said_since(scene, event);
   refused.refusal.is_final = true;
   Refusal& refusal = refused.refusal;
   refusal.evidence = evidence_of(scene, event);
@@ -98,7 +98,7 @@ Refused vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
 
 Refused symbols_refused(const Scene& scene, const KernelLogEvent& event) {
   Refused refused;
-  refused.since = event.first_at;
+  refused.since = said_since(scene, event);
   refused.refusal.is_final = true;
   refused.refusal.why = "it needs symbols that " + kernel_text(scene) + " does not have, or has in another version";
   refused.refusal.evidence = evidence_of(scene, event);

@@ -96,6 +96,8 @@ std::optional<Refusal> refusal(const Scene& scene);
 const KernelLogEvent* log_event(const Scene& scene, KernelLogKind kind);
 /// Whether the event was said since the driver was loaded last.
 bool is_of_this_load(const Scene& scene, const KernelLogEvent& event);
+/// Since when it is true: when it was said first, or when the driver was loaded last, whichever is later.
+Time said_since(const Scene& scene, const KernelLogEvent& event);
 /// "API mismatch: the client has the version ... (31 times since 2026-09-21T15:06:44Z)"
 Evidence evidence_of(const Scene& scene, const KernelLogEvent& event);
 /// Of log_event().

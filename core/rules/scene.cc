@@ -122,6 +122,16 @@ const KernelLogEvent* log_event(const Scene& scene, KernelLogKind kind) {
   return newest;
 }
 
+Time said_since(const Scene& scene, const KernelLogEvent& event) {
+  Time since = event.first_at;
+  for (const KernelLogEvent& other : scene.snapshot.kernel_log.value()) {
+    if (other.kind == KernelLogKind::DriverLoaded) {
+      since = std::max(since, other.last_at);
+    }
+  }
+  return std::min(since, event.last_at);
+}
+
 Evidence evidence_of(const Scene& scene, const KernelLogEvent& event) {
   std::string text = event.text;
   if (event.count > 1) {

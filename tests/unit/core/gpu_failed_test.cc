@@ -96,6 +96,13 @@ TEST(GpuFailedTest, WhatWasSaidBeforeTheDriverWasLoadedAnewIsPast) {
   EXPECT_EQ(verdict_of(node_saying({kOff, kLoading})).state, NodeState::Ok);
 }
 
+TEST(GpuFailedTest, AFaultThatComesAgainIsSinceTheNewLoad) {
+  const Verdict verdict = verdict_of(node_saying({kOff, kLoading, kOff}));
+  ASSERT_NE(failure(verdict), nullptr);
+  EXPECT_EQ(failure(verdict)->since, kLogStart + std::chrono::milliseconds(2));
+  EXPECT_NE(failure(verdict)->evidence[0].text.find("(2 times since "), std::string::npos);
+}
+
 TEST(GpuFailedTest, OtherFaultsOnOtherGpusAreCounted) {
   const Verdict verdict =
       verdict_of(node_saying({"NVRM: GPU 0000:18:00.0: RmInitAdapter failed! (0x62:0x65:1792)", kOff}));
