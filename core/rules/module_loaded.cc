@@ -8,11 +8,6 @@
 namespace gpuskew::rules {
 namespace {
 
-bool kernel_bumped(const Scene& scene) {
-  return scene.last_good != nullptr && scene.snapshot.kernel.is_known() &&
-         !(scene.last_good->kernel == scene.snapshot.kernel.value());
-}
-
 // Nothing on this node can load a driver any more: waiting can not help.
 bool is_final(const Scene& scene) {
   const Snapshot& s = scene.snapshot;
@@ -21,6 +16,10 @@ bool is_final(const Scene& scene) {
     return true;
   }
   if (!s.module_file.is_absent() || !s.driver_container.is_absent() || container_at_work(scene)) {
+    return false;
+  }
+  // dkms' or akmods' service may be building it right now.
+  if (s.boot_builders.is_known() && !s.boot_builders->empty()) {
     return false;
   }
   // A node that never had a driver may be being installed right now; one that had it in an earlier boot is not.
@@ -143,7 +142,7 @@ std::string not_loaded_cause(const Scene& scene) {
 }
 
 Ruling gone(const Scene& scene) {
-  const bool bumped = kernel_bumped(scene);
+  const bool bumped = runs_another_kernel(scene);
   const bool had_driver = scene.last_good != nullptr;
   const Time since = had_driver ? std::max(boot_start(scene), scene.last_good->at) : boot_start(scene);
   // A GPU that never had a driver is a job not finished, not a loss.

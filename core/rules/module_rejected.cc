@@ -13,8 +13,6 @@ namespace {
 struct Refused {
   Refusal refusal;
   Time since{};
-  /// Waiting does not help. false: the line may be about another module than ours, or the kernel may yet take the file.
-  bool is_final = false;
 };
 
 /// Who signs the module himself: his key is trusted or nothing of his is, so an unnamed refusal may be another

@@ -87,7 +87,7 @@ struct Refusal {
   Evidence evidence;
   RebootHelps reboot_helps = RebootHelps::No;
   std::string next_step;  ///< a command
-  bool is_final = false;  ///< waiting can not change it; false: it may be another module's, or of no weight
+  bool is_final = false;  ///< waiting does not help; false: it may mean another module, or the kernel may yet take it
 };
 std::optional<Refusal> refusal(const Scene& scene);
 

@@ -49,6 +49,7 @@ class HostTree {
 
 inline constexpr std::string_view kHealthy = "healthy-ubuntu2204-550";
 inline constexpr std::string_view kGone = "gpu-gone-after-bump";
+inline constexpr std::string_view kNextKernel = "next-kernel-without-driver";
 inline constexpr std::string_view kMismatch = "library-mismatch";
 
 }  // namespace gpuskew

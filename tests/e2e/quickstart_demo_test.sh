@@ -11,7 +11,7 @@ output=$("$tree/packaging/quickstart" --bin "$programs" --directory "$work/quick
   exit 1
 }
 for part in gpu-gone-after-kernel-bump driver-library-mismatch image-missing wrong-driver-bound not-judged no-gpu \
-  5.15.0-119-generic 5.15.0-122-generic 550.90.07 "gpu-node-1" "gpu-node-6"; do
+  5.15.0-119-generic 5.15.0-122-generic 550.90.07 "gpu-node-1" "gpu-node-6" "gpu-node-7" module-missing-next-kernel; do
   [[ $output == *"$part"* ]] || {
     printf "FAILED: no '%s' in the output\n%s\n" "$part" "$output" >&2
     exit 1

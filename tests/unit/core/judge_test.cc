@@ -48,6 +48,48 @@ TEST(Judge, AlarmsInsideTheGraceWhenNothingCanLoadADriverAnyMore) {
   EXPECT_EQ(verdict.state, NodeState::Broken);
 }
 
+TEST(Judge, GivesAServiceThatBuildsModulesAtBootItsTime) {
+  Snapshot s = bumped_node();
+  s.boot_builders = known(std::vector<BootBuilder>{{"dkms", "/etc/systemd/system/multi-user.target.wants"}});
+  EXPECT_EQ(judge_at(s, history_of_healthy(), kBoot + std::chrono::seconds(5)).state, NodeState::Starting);
+  EXPECT_EQ(judge_at(s, history_of_healthy(), kLongAfterBoot).state, NodeState::Broken);
+}
+
+TEST(Judge, SaysThatARebootHelpsWhereTheBootLoaderTakesAKernelWithADriver) {
+  Snapshot s = bumped_node();
+  s.next_kernel = known(NextKernel{kernel("5.15.0-119-generic"), "saved_entry of grubenv"});
+  ModuleFile file;
+  file.path = "/lib/modules/5.15.0-119-generic/updates/dkms/nvidia.ko";
+  file.version = known(driver("550.90.07"));
+  file.built_for = known(kernel("5.15.0-119-generic"));
+  s.kernels = known(std::vector<InstalledKernel>{{kernel("5.15.0-119-generic"), true, true, known(file)},
+                                                 {kernel("5.15.0-122-generic"), true, true, absent<ModuleFile>()}});
+  const Verdict verdict = judge_at(s, history_of_healthy(), kLongAfterBoot);
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings.front().reboot_helps, RebootHelps::Yes) << verdict.findings.front().reboot_why;
+  EXPECT_EQ(verdict.findings.front().next_step,
+            "kubectl drain gpu-node-1 --ignore-daemonsets && ssh gpu-node-1 sudo reboot");
+}
+
+TEST(Judge, NamesTheRefusalThatTookTheDriverAwayWithTheKernel) {
+  Snapshot s = bumped_node();
+  s.module_file =
+      known(ModuleFile{"/lib/modules/5.15.0-122-generic/updates/dkms/nvidia.ko", known(driver("550.90.07"))});
+  KernelLogEvent refused;
+  refused.kind = KernelLogKind::VersionMagic;
+  refused.ours = "5.15.0-122-generic SMP";
+  refused.theirs = "5.15.0-119-generic SMP";
+  refused.text = "nvidia: version magic";
+  refused.first_at = refused.last_at = kBoot + std::chrono::seconds(3);
+  refused.count = 1;
+  s.kernel_log = known(std::vector<KernelLogEvent>{refused}, "journal");
+  const Verdict verdict = judge_at(s, history_of_healthy(), kBoot + std::chrono::seconds(5));
+  ASSERT_EQ(verdict.findings.size(), 1u);
+  EXPECT_EQ(verdict.findings.front().code, FindingCode::GpuGoneAfterKernelBump);
+  EXPECT_TRUE(mentions(verdict.findings.front(), "because the kernel refuses it: it is built for kernel 5.15.0-119"))
+      << verdict.findings.front().cause;
+}
+
 TEST(Judge, WaitsForTheGraceWhenAModuleFileIsThere) {
   Snapshot s = bumped_node();
   s.module_file =
