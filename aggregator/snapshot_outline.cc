@@ -1,12 +1,16 @@
 #include "aggregator/snapshot_outline.h"
 
+#include <functional>
+#include <limits>
+
 namespace gpuskew {
 
 namespace {
 
-// gpuskew/v1/agent.proto: AgentMessage.snapshot, Snapshot.sequence, Snapshot.taken_unix_ms.
+// gpuskew/v1/agent.proto: AgentMessage.snapshot, Snapshot.sequence, Snapshot.node, Snapshot.taken_unix_ms.
 constexpr std::uint64_t kSnapshotField = 2;
 constexpr std::uint64_t kSequenceField = 1;
+constexpr std::uint64_t kNodeField = 2;
 constexpr std::uint64_t kTakenField = 4;
 
 // Protobuf's wire types; groups (3, 4) have not been written for a decade.
@@ -57,39 +61,89 @@ bool skip_value(std::string_view& bytes, std::uint64_t type) {
   }
 }
 
-}  // namespace
+constexpr std::uint64_t kSequenceTag = kSequenceField << kTypeBits | kVarint;
+constexpr std::uint64_t kNodeTag = kNodeField << kTypeBits | kBytes;
+constexpr std::uint64_t kTakenTag = kTakenField << kTypeBits | kVarint;
 
-std::optional<SnapshotOutline> outline_snapshot(std::string_view frame, std::string& facts) {
-  facts.clear();
-  std::optional<std::uint64_t> tag = take_varint(frame);
-  if (tag != (kSnapshotField << kTypeBits | kBytes)) {
+struct Field {
+  std::uint64_t tag = 0;
+  std::string_view bytes;  ///< tag included
+};
+
+/// Cuts one field off the front of `wire`.
+std::optional<Field> take_field(std::string_view& wire) {
+  const std::string_view start = wire;
+  const std::optional<std::uint64_t> tag = take_varint(wire);
+  if (!tag || *tag > std::numeric_limits<std::uint32_t>::max() || !skip_value(wire, *tag & 7u)) {
     return std::nullopt;
   }
-  std::optional<std::uint64_t> size = take_varint(frame);
+  return Field{*tag, start.substr(0, start.size() - wire.size())};
+}
+
+FieldMark mark_of(const Field& field) {
+  return {static_cast<std::uint32_t>(field.tag), static_cast<std::uint32_t>(field.bytes.size()),
+          std::hash<std::string_view>{}(field.bytes)};
+}
+
+}  // namespace
+
+std::optional<SnapshotOutline> outline_snapshot(std::string_view frame, FieldMarks& marks) {
+  marks.clear();
+  if (take_varint(frame) != (kSnapshotField << kTypeBits | kBytes)) {
+    return std::nullopt;
+  }
+  const std::optional<std::uint64_t> size = take_varint(frame);
   if (size != frame.size()) {
     return std::nullopt;
   }
   SnapshotOutline outline;
   outline.wire = frame;
   while (!frame.empty()) {
-    std::string_view field = frame;
-    tag = take_varint(frame);
-    if (tag == (kSequenceField << kTypeBits | kVarint)) {
-      std::optional<std::uint64_t> sequence = take_varint(frame);
-      if (!sequence) {
-        return std::nullopt;
-      }
-      outline.sequence = *sequence;
-      continue;
-    }
-    if (!tag || !skip_value(frame, *tag & 7u)) {
+    const std::optional<Field> field = take_field(frame);
+    if (!field || marks.size() == kMaxFields) {
       return std::nullopt;
     }
-    if (*tag != (kTakenField << kTypeBits | kVarint)) {
-      facts.append(field.substr(0, field.size() - frame.size()));
+    if (field->tag == kSequenceTag) {
+      std::string_view bytes = field->bytes;
+      take_varint(bytes);
+      outline.sequence = *take_varint(bytes);
+    } else if (field->tag != kTakenTag) {
+      marks.push_back(mark_of(*field));
     }
   }
   return outline;
+}
+
+bool take_changed_fields(const SnapshotOutline& outline, const FieldMarks& marks, const FieldMarks& before,
+                         std::string& changed) {
+  changed.clear();
+  if (marks.size() != before.size()) {
+    return false;
+  }
+  std::string_view wire = outline.wire;
+  std::size_t at = 0;
+  std::uint32_t last = 0;
+  while (const std::optional<Field> field = take_field(wire)) {
+    if (field->tag == kSequenceTag) {
+      continue;
+    }
+    if (field->tag == kTakenTag) {
+      changed += field->bytes;
+      continue;
+    }
+    const FieldMark& mark = marks[at];
+    const bool is_equal = mark == before[at];
+    // Ascending, as protobuf writes them, so that each is there once: a second one would be merged into the first.
+    if (mark.tag != before[at].tag || mark.tag <= last || (!is_equal && mark.tag == kNodeTag)) {
+      return false;
+    }
+    if (!is_equal) {
+      changed += field->bytes;
+    }
+    last = mark.tag;
+    ++at;
+  }
+  return true;
 }
 
 }  // namespace gpuskew

@@ -64,10 +64,11 @@ struct ConversationScratch::Messages {
   static constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
 
   /// A fresh message; those before it are gone.
-  v1::AgentMessage& fresh() {
+  template <class Message>
+  Message& fresh() {
     arena.Reset();
-    in = google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena);
-    return *in;
+    in = nullptr;
+    return *google::protobuf::Arena::CreateMessage<Message>(&arena);
   }
 
   std::array<char, kBlockBytes> block{};
@@ -75,7 +76,8 @@ struct ConversationScratch::Messages {
   v1::AgentMessage* in = nullptr;
   v1::AggregatorMessage out;
   std::string bytes;
-  std::string facts;
+  FieldMarks marks;
+  std::string changed;
 };
 
 ConversationScratch::ConversationScratch() : messages_(std::make_unique<Messages>()) {}
@@ -99,11 +101,14 @@ AgentConversation::AgentConversation(std::vector<std::string> certificate_names,
     : certificate_names_(std::move(certificate_names)), recorder_(recorder), counts_(counts), scratch_(scratch) {}
 
 std::optional<Refused> AgentConversation::take(std::string_view frame, Time now, std::string& out) {
-  std::string& facts = scratch_.messages_->facts;
-  std::optional<SnapshotOutline> outline = outline_snapshot(frame, facts);
+  FieldMarks& marks = scratch_.messages_->marks;
+  std::string& changed = scratch_.messages_->changed;
+  const std::optional<SnapshotOutline> outline = outline_snapshot(frame, marks);
   Outcome outcome;
-  if (outline && !facts_.empty() && facts == facts_) {
+  if (outline && !marks_.empty() && marks == marks_) {
     outcome = take_repeated(outline->sequence, now, out);
+  } else if (outline && last_record() != nullptr && take_changed_fields(*outline, marks, marks_, changed)) {
+    outcome = take_changed(*outline, changed, now, out);
   } else {
     outcome = take_parsed(frame, outline ? std::optional(outline->wire) : std::nullopt, now, out);
   }
@@ -127,9 +132,49 @@ AgentConversation::Outcome AgentConversation::take_repeated(std::uint64_t sequen
   return std::nullopt;
 }
 
+const NodeRecord* AgentConversation::last_record() const {
+  if (marks_.empty()) {
+    return nullptr;
+  }
+  const NodeRecord* record = recorder_.fleet().find(node_);
+  return record != nullptr && record->report == report_ ? record : nullptr;
+}
+
+AgentConversation::Outcome AgentConversation::take_changed(const SnapshotOutline& outline, std::string_view changed,
+                                                           Time now, std::string& out) {
+  v1::Snapshot& fields = scratch_.messages_->fresh<v1::Snapshot>();
+  if (!fields.ParseFromArray(changed.data(), static_cast<int>(changed.size()))) {
+    return Refused{RefusedReason::Protocol, fmt::format("a message of {} bytes does not parse", outline.wire.size()),
+                   ""};
+  }
+  if (Outcome refused = take_sequence(outline.sequence)) {
+    return refused;
+  }
+  Snapshot snapshot = last_record()->snapshot;
+  update_from_wire(std::move(fields), snapshot);
+  if (Outcome refused = record(std::move(snapshot), outline.wire, now, out)) {
+    return refused;
+  }
+  marks_ = scratch_.messages_->marks;
+  return std::nullopt;
+}
+
+AgentConversation::Outcome AgentConversation::record(Snapshot snapshot, std::string_view wire, Time now,
+                                                     std::string& out) {
+  Result<void> taken = recorder_.report(std::move(snapshot), wire, now);
+  if (!taken) {
+    return Refused{RefusedReason::Overloaded, taken.error().what, ""};
+  }
+  report_ = recorder_.fleet().find(node_)->report;
+  ++counts_.reports;
+  acknowledge(out);
+  return std::nullopt;
+}
+
 AgentConversation::Outcome AgentConversation::take_parsed(std::string_view frame, std::optional<std::string_view> wire,
                                                           Time now, std::string& out) {
-  v1::AgentMessage& message = scratch_.messages_->fresh();
+  v1::AgentMessage& message = scratch_.messages_->fresh<v1::AgentMessage>();
+  scratch_.messages_->in = &message;
   if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
     return Refused{RefusedReason::Protocol, fmt::format("a message of {} bytes does not parse", frame.size()), ""};
   }
@@ -199,17 +244,13 @@ AgentConversation::Outcome AgentConversation::take_snapshot(std::optional<std::s
   if (!snapshot) {
     return Refused{RefusedReason::Protocol, "snapshot: " + snapshot.error().what, ""};
   }
-  Result<void> taken = recorder_.report(std::move(*snapshot), wire.value_or(unusual), now);
-  if (!taken) {
-    return Refused{RefusedReason::Overloaded, taken.error().what, ""};
+  if (Outcome refused = record(std::move(*snapshot), wire.value_or(unusual), now, out)) {
+    return refused;
   }
-  const std::string& facts = scratch_.messages_->facts;
-  facts_.clear();
-  if (wire && facts.size() <= kMaxRememberedFacts) {
-    facts_ = facts;
+  marks_.clear();
+  if (wire) {
+    marks_ = scratch_.messages_->marks;
   }
-  ++counts_.reports;
-  acknowledge(out);
   return std::nullopt;
 }
 

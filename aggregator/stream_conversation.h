@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "aggregator/fleet_recorder.h"
+#include "aggregator/snapshot_outline.h"
 #include "aggregator/stream_counts.h"
 #include "core/time.h"
 
@@ -19,9 +20,6 @@ namespace gpuskew {
 /// Stream versions this aggregator speaks, inclusive.
 inline constexpr std::uint32_t kMinStreamVersion = 1;
 inline constexpr std::uint32_t kMaxStreamVersion = 1;
-
-/// A snapshot whose facts take more than this is decoded each time: a connection's memory stays small.
-inline constexpr std::size_t kMaxRememberedFacts = std::size_t{16} << 10;
 
 /// Why a connection is closed.
 struct Refused {
@@ -61,6 +59,11 @@ class AgentConversation {
  private:
   using Outcome = std::optional<Refused>;
   Outcome take_repeated(std::uint64_t sequence, Time now, std::string& out);
+  /// Decodes only the fields that are not the last report's; `changed` holds those.
+  Outcome take_changed(const SnapshotOutline& outline, std::string_view changed, Time now, std::string& out);
+  /// The record that the last snapshot of this conversation made, while it is still the node's latest.
+  const NodeRecord* last_record() const;
+  Outcome record(Snapshot snapshot, std::string_view wire, Time now, std::string& out);
   Outcome take_parsed(std::string_view frame, std::optional<std::string_view> wire, Time now, std::string& out);
   Outcome take_hello(std::string& out);
   Outcome take_snapshot(std::optional<std::string_view> wire, Time now, std::string& out);
@@ -74,7 +77,8 @@ class AgentConversation {
   ConversationScratch& scratch_;
   std::string node_;
   std::uint64_t sequence_ = 0;
-  std::string facts_;  ///< of the last snapshot taken; "" when none was, or when it is too large to remember
+  FieldMarks marks_;          ///< of the last snapshot taken; empty when none was, or when it was no plain one
+  std::uint64_t report_ = 0;  ///< which of the node's reports that was (NodeRecord::report)
 };
 
 /// Whether a certificate with these names may speak for `node`: ASCII letters compare without regard to case.

@@ -103,6 +103,7 @@ Result<std::vector<Transition>> Fleet::apply(Snapshot snapshot, Time now) {
   NodeRecord& record = at->second;
   record.snapshot = std::move(snapshot);
   record.last_heard = now;
+  ++record.report;
   remember(record.snapshot, now, record.history);
   judge_node(record, now, out);
   return out;

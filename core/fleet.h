@@ -51,6 +51,7 @@ struct NodeRecord {
   Verdict verdict;
   Time first_seen{};
   Time last_heard{};
+  std::uint64_t report = 0;  ///< how many reports made it what it is, since this process began
 
   // Fleet's own bookkeeping; leave as it is when restoring.
   bool judged = false;              ///< `verdict` is real: a change of it is a transition

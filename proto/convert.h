@@ -32,6 +32,10 @@ void to_wire(const Snapshot& from, v1::Snapshot& to);
 Result<Snapshot> from_wire(const v1::Snapshot& from);
 Result<Snapshot> from_wire(v1::Snapshot&& from);
 
+/// Replaces in `to` what `changed` holds: facts, the agent's version, what it remembers and expects; and the time. What
+/// `changed` does not hold stays, the node's name in any case.
+void update_from_wire(v1::Snapshot&& changed, Snapshot& to);
+
 void to_wire(const LastGood& from, v1::LastGood& to);
 /// Errors: Malformed or TooLarge, naming the field.
 Result<LastGood> from_wire(const v1::LastGood& from);

@@ -21,10 +21,13 @@ using wire::FieldReader;
 /// Far more than any LastGood within the text limits needs.
 constexpr std::size_t kMaxLastGoodBytes = 64u << 10;
 
+/// What becomes of a fact that is not in the message.
+enum class NotThere : std::uint8_t { IsUnknown, Stays };
+
 /// Reads `from`'s facts into `to`.
 class SnapshotReader {
  public:
-  SnapshotReader(v1::Snapshot& from, Snapshot& to) : from_(from), to_(to) {}
+  SnapshotReader(v1::Snapshot& from, Snapshot& to, NotThere not_there) : from_(from), to_(to), not_there_(not_there) {}
 
   void read_facts() {
     using Wire = v1::Snapshot;
@@ -45,7 +48,11 @@ class SnapshotReader {
   template <class WireFact, class T, class Read>
   void read(bool (v1::Snapshot::*has)() const, WireFact* (v1::Snapshot::*fact)(), Fact<T>& to, std::string_view field,
             Read read_fact) {
-    to = (from_.*has)() ? read_fact(*(from_.*fact)(), field) : Fact<T>::unknown(wire::not_reported(), "");
+    if ((from_.*has)()) {
+      to = read_fact(*(from_.*fact)(), field);
+    } else if (not_there_ == NotThere::IsUnknown) {
+      to = Fact<T>::unknown(wire::not_reported(), "");
+    }
   }
 
   void read_driver_facts() {
@@ -95,17 +102,27 @@ class SnapshotReader {
 
   v1::Snapshot& from_;
   Snapshot& to_;
+  NotThere not_there_;
 };
 
-std::optional<LastGood> read_remembered(const v1::Snapshot& from) {
-  if (!from.has_remembered()) {
-    return std::nullopt;
+/// A bad memory is nothing remembered.
+std::optional<LastGood> read_remembered(const v1::LastGood& from) {
+  Result<LastGood> remembered = from_wire(from);
+  return remembered ? std::optional(std::move(*remembered)) : std::nullopt;
+}
+
+void read_all(v1::Snapshot& from, Snapshot& to, NotThere not_there) {
+  to.taken_at = from_unix_ms(std::clamp<std::int64_t>(from.taken_unix_ms(), 0, wire::kMaxUnixMs));
+  if (!from.agent_version().empty()) {
+    to.agent_version = wire::take_prose(from.mutable_agent_version());
   }
-  Result<LastGood> remembered = from_wire(from.remembered());
-  if (!remembered) {
-    return std::nullopt;
+  SnapshotReader(from, to, not_there).read_facts();
+  if (from.has_expected_gpus()) {
+    to.expected_gpus = from.expected_gpus();
   }
-  return std::move(*remembered);
+  if (from.has_remembered()) {
+    to.remembered = read_remembered(from.remembered());
+  }
 }
 
 }  // namespace
@@ -115,16 +132,13 @@ Result<Snapshot> from_wire(v1::Snapshot&& from) {
     return fail(ErrorCode::Malformed, quoted_text(from.node()) + " is no node name (RFC 1123 subdomain)");
   }
   Result<Snapshot> taken(tl::in_place);
-  Snapshot& to = *taken;
-  to.node = std::move(*from.mutable_node());
-  to.agent_version = wire::take_prose(from.mutable_agent_version());
-  to.taken_at = from_unix_ms(std::clamp<std::int64_t>(from.taken_unix_ms(), 0, wire::kMaxUnixMs));
-  SnapshotReader(from, to).read_facts();
-  if (from.has_expected_gpus()) {
-    to.expected_gpus = from.expected_gpus();
-  }
-  to.remembered = read_remembered(from);
+  taken->node = std::move(*from.mutable_node());
+  read_all(from, *taken, NotThere::IsUnknown);
   return taken;
+}
+
+void update_from_wire(v1::Snapshot&& changed, Snapshot& to) {
+  read_all(changed, to, NotThere::Stays);
 }
 
 Result<Snapshot> from_wire(const v1::Snapshot& from) {

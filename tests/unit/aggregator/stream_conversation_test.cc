@@ -3,10 +3,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "gpuskew/v1/agent.pb.h"
+#include "proto/convert.h"
 #include "runtime/frame.h"
 #include "tests/unit/aggregator/rig.h"
+#include "tests/unit/proto/any_snapshot.h"
 
 namespace gpuskew {
 namespace {
@@ -79,6 +82,57 @@ TEST_F(Conversation, AChangeAfterARepeatedSnapshotIsTaken) {
   ASSERT_FALSE(take(snapshot_message(bumped_snapshot("gpu-1"), 3)));
   EXPECT_EQ(rig.fleet.find("gpu-1")->snapshot.kernel->text(), "5.15.0-122-generic");
   EXPECT_EQ(rig.fleet.find("gpu-1")->verdict.state, NodeState::Broken);
+}
+
+// What is not sent again is not decoded again; the fleet must never show it.
+RC_GTEST_FIXTURE_PROP(Conversation, TheFleetHoldsWhatTheAgentSaidLastWhateverItSaidBefore, ()) {
+  out.clear();
+  RC_ASSERT(!agent.take(hello_message("gpu-1"), kNow, out));
+  Snapshot said = any_snapshot();
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    const Snapshot other = any_snapshot();
+    said.taken_at = other.taken_at;
+    if (*rc::gen::arbitrary<bool>()) {
+      said.kernel = other.kernel;
+      said.holders = other.holders;
+      said.remembered = other.remembered;
+    }
+    if (*rc::gen::arbitrary<bool>()) {
+      said.agent_version = other.agent_version;
+      said.runtime = other.runtime;
+      said.expected_gpus = other.expected_gpus;
+    }
+    said.node = "gpu-1";
+    v1::Snapshot wire;
+    to_wire(said, wire);
+    const Snapshot whole = from_wire(wire).value();
+    RC_ASSERT(!agent.take(snapshot_message(said, sequence), kNow, out));
+    RC_ASSERT(rig.fleet.find("gpu-1")->snapshot.same_facts(whole));
+  }
+}
+
+TEST_F(Conversation, AChangeIsNotPutOnTopOfWhatAnotherConversationSaid) {
+  greet();
+  ASSERT_FALSE(take(snapshot_message(healthy_snapshot("gpu-1"), 1)));
+  AgentConversation newer({"gpu-1"}, rig.recorder, counts, scratch);
+  ASSERT_FALSE(newer.take(hello_message("gpu-1"), kNow, out));
+  ASSERT_FALSE(newer.take(snapshot_message(bumped_snapshot("gpu-1"), 1), kNow, out));
+  Snapshot changed = healthy_snapshot("gpu-1");
+  changed.architecture = Fact<std::string>::known("aarch64", "/sbin/init");
+  ASSERT_FALSE(take(snapshot_message(changed, 2)));
+  EXPECT_TRUE(rig.fleet.find("gpu-1")->snapshot.same_facts(changed));
+}
+
+TEST_F(Conversation, AChangedFieldThatDoesNotParseIsRefusedAndChangesNothing) {
+  greet();
+  ASSERT_FALSE(take(snapshot_message(healthy_snapshot("gpu-1"), 1)));
+  std::string frame = snapshot_message(healthy_snapshot("gpu-1"), 2);
+  const std::size_t at = frame.find("x86_64");
+  frame[at] = '\xff';  // no UTF-8
+  const std::optional<Refused> refused = take(frame);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->reason, RefusedReason::Protocol);
+  EXPECT_EQ(rig.fleet.find("gpu-1")->snapshot.architecture.value(), "x86_64");
 }
 
 TEST_F(Conversation, JudgesByTheAggregatorsClockNotTheAgents) {
