@@ -32,6 +32,7 @@ class FleetRecorder {
   void set_rules(JudgePolicy policy, std::shared_ptr<const Matrix> matrix, Time now);
 
   const Fleet& fleet() const { return fleet_; }
+  FactPool& fact_pool() { return fleet_.fact_pool(); }
 
  private:
   void record(std::vector<Transition> transitions);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "aggregator/snapshot_outline.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 #include "runtime/log.h"
@@ -11,11 +12,17 @@ namespace gpuskew {
 
 namespace {
 
-Result<Snapshot> decode_snapshot(std::string_view wire, v1::Snapshot& message) {
+Result<Snapshot> decode_snapshot(std::string_view wire, v1::Snapshot& message, FactPool& pool) {
   if (!message.ParseFromArray(wire.data(), static_cast<int>(wire.size()))) {
     return fail(ErrorCode::Malformed, "not a Snapshot message");
   }
-  return from_wire(std::move(message));
+  Result<Snapshot> snapshot = from_wire(std::move(message));
+  FieldMarks marks;
+  if (snapshot && outline_of_snapshot(wire, marks)) {
+    share_facts(
+        *snapshot, [&marks](int field) { return hash_of_field(marks, field); }, pool);
+  }
+  return snapshot;
 }
 
 }  // namespace
@@ -32,7 +39,7 @@ Result<std::size_t> restore_fleet(HistoryStore& store, Fleet& fleet, const Log& 
   std::size_t restored = 0;
   Result<void> read = store.for_each_node([&](std::string name, StoredNode stored) {
     NodeRecord record;
-    Result<Snapshot> snapshot = decode_snapshot(stored.snapshot_wire.value_or(""), message);
+    Result<Snapshot> snapshot = decode_snapshot(stored.snapshot_wire.value_or(""), message, fleet.fact_pool());
     if (snapshot) {
       record.snapshot = std::move(*snapshot);
     } else {

@@ -1,5 +1,6 @@
 #include "aggregator/snapshot_outline.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -96,10 +97,15 @@ std::optional<SnapshotOutline> outline_snapshot(std::string_view frame, FieldMar
   if (size != frame.size()) {
     return std::nullopt;
   }
+  return outline_of_snapshot(frame, marks);
+}
+
+std::optional<SnapshotOutline> outline_of_snapshot(std::string_view wire, FieldMarks& marks) {
+  marks.clear();
   SnapshotOutline outline;
-  outline.wire = frame;
-  while (!frame.empty()) {
-    const std::optional<Field> field = take_field(frame);
+  outline.wire = wire;
+  while (!wire.empty()) {
+    const std::optional<Field> field = take_field(wire);
     if (!field || marks.size() == kMaxFields) {
       return std::nullopt;
     }
@@ -112,6 +118,13 @@ std::optional<SnapshotOutline> outline_snapshot(std::string_view frame, FieldMar
     }
   }
   return outline;
+}
+
+std::optional<std::uint64_t> hash_of_field(const FieldMarks& marks, int field) {
+  const std::uint32_t tag = static_cast<std::uint32_t>(field) << kTypeBits | kBytes;
+  const auto found = std::lower_bound(marks.begin(), marks.end(), tag,
+                                      [](const FieldMark& mark, std::uint32_t wanted) { return mark.tag < wanted; });
+  return found == marks.end() || found->tag != tag ? std::nullopt : std::optional(found->hash);
 }
 
 bool take_changed_fields(const SnapshotOutline& outline, const FieldMarks& marks, const FieldMarks& before,

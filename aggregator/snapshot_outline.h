@@ -40,6 +40,12 @@ struct SnapshotOutline {
 /// included. Their insides are not checked: only equality with a field that was parsed makes them good.
 std::optional<SnapshotOutline> outline_snapshot(std::string_view frame, FieldMarks& marks);
 
+/// The same of a gpuskew.v1.Snapshot alone.
+std::optional<SnapshotOutline> outline_of_snapshot(std::string_view wire, FieldMarks& marks);
+
+/// The hash of the field with this number, of a message or a text; nullopt when there is none.
+std::optional<std::uint64_t> hash_of_field(const FieldMarks& marks, int field);
+
 /// The fields of `outline` whose mark is not in `before`, and the time, as the bytes of a snapshot, in `changed`
 /// (overwritten). `marks` are the outline's own. false: the message has other fields than the one before, or is another
 /// node's; then it has to be read whole.

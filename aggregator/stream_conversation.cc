@@ -152,6 +152,13 @@ AgentConversation::Outcome AgentConversation::take_changed(const SnapshotOutline
   }
   Snapshot snapshot = last_record()->snapshot;
   update_from_wire(std::move(fields), snapshot);
+  share_facts(
+      snapshot,
+      [this](int field) {
+        const auto hash = hash_of_field(scratch_.messages_->marks, field);
+        return hash == hash_of_field(marks_, field) ? std::nullopt : hash;
+      },
+      recorder_.fact_pool());
   if (Outcome refused = record(std::move(snapshot), outline.wire, now, out)) {
     return refused;
   }
@@ -243,6 +250,11 @@ AgentConversation::Outcome AgentConversation::take_snapshot(std::optional<std::s
   Result<Snapshot> snapshot = from_wire(std::move(message));
   if (!snapshot) {
     return Refused{RefusedReason::Protocol, "snapshot: " + snapshot.error().what, ""};
+  }
+  if (wire) {
+    share_facts(
+        *snapshot, [this](int field) { return hash_of_field(scratch_.messages_->marks, field); },
+        recorder_.fact_pool());
   }
   if (Outcome refused = record(std::move(*snapshot), wire.value_or(unusual), now, out)) {
     return refused;

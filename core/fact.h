@@ -13,8 +13,10 @@
 
 namespace gpuskew {
 
+class FactPool;
+
 /// Never changes once it is made, so copies share one value: a report that differs from the last one in a single fact
-/// costs that fact, and equal facts of a thousand nodes are kept once.
+/// costs that fact, and equal facts of a thousand nodes can be kept once (FactPool).
 template <class T>
 class Fact {
  public:
@@ -57,6 +59,8 @@ class Fact {
   bool operator==(const Fact& other) const { return told_ == other.told_ || told() == other.told(); }
 
  private:
+  friend class FactPool;
+
   struct Told {
     template <std::size_t kState, class... Args>
     Told(std::in_place_index_t<kState> index, std::string from, Args&&... args)

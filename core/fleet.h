@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/fact_pool.h"
 #include "core/judge.h"
 #include "core/matrix.h"
 #include "core/snapshot.h"
@@ -85,6 +86,8 @@ class Fleet {
 
   const NodeRecord* find(std::string_view node) const;
   const std::map<std::string, NodeRecord, std::less<>>& nodes() const { return nodes_; }
+  /// For the facts of the snapshots that are given to this fleet.
+  FactPool& fact_pool() { return fact_pool_; }
   const JudgePolicy& policy() const { return policy_; }
   const Matrix* matrix() const { return matrix_.get(); }
 
@@ -95,6 +98,7 @@ class Fleet {
 
   JudgePolicy policy_;
   std::shared_ptr<const Matrix> matrix_;
+  FactPool fact_pool_;
   std::map<std::string, NodeRecord, std::less<>> nodes_;
   std::set<std::pair<Time, std::string>> revisits_;
   Time listening_since_{};

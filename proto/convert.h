@@ -5,11 +5,13 @@
 // From the wire every value is checked again (the peer may be of another version, or hostile): a value that does not
 // parse becomes an unknown fact that says so, and only what makes the whole message useless is an error.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "core/judge.h"
+#include "core/fact_pool.h"
 #include "core/result.h"
 #include "core/snapshot.h"
 
@@ -35,6 +37,12 @@ Result<Snapshot> from_wire(v1::Snapshot&& from);
 /// Replaces in `to` what `changed` holds: facts, the agent's version, what it remembers and expects; and the time. What
 /// `changed` does not hold stays, the node's name in any case.
 void update_from_wire(v1::Snapshot&& changed, Snapshot& to);
+
+/// The hash of a field of a v1.Snapshot as it came, by the field's number; nullopt: leave that fact alone.
+using FieldHash = std::function<std::optional<std::uint64_t>(int field)>;
+/// Lets the facts that are the same on many nodes share one value in `pool`; not those that are each node's own (boot,
+/// processes, kernel log).
+void share_facts(Snapshot& snapshot, const FieldHash& hash_of, FactPool& pool);
 
 void to_wire(const LastGood& from, v1::LastGood& to);
 /// Errors: Malformed or TooLarge, naming the field.

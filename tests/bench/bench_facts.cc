@@ -13,7 +13,14 @@ namespace {
 constexpr unsigned kGpus = 8;
 constexpr unsigned kSwitches = 6;
 constexpr std::array kKernels = {"5.15.0-117-generic", "5.15.0-119-generic", "5.15.0-122-generic"};
-const Time kBoot = from_unix_ms(1'770'000'000'000);
+
+Time boot_of(std::size_t index) {
+  return from_unix_ms(1'770'000'000'000 + static_cast<std::int64_t>(index) * 1'234);
+}
+
+std::string pod_of(std::size_t index) {
+  return fmt::format("b1946ac9-2492-4d3e-8c5f-{:012x}", index);
+}
 
 template <class T>
 Fact<T> known(T value, const char* source) {
@@ -67,12 +74,13 @@ std::vector<DeviceNode> device_nodes() {
 }
 
 /// One training process a GPU, the device plugin, the DCGM exporter, persistenced and the fabric manager.
-DeviceHolders holders() {
+DeviceHolders holders(std::size_t index) {
   DeviceHolders holders;
-  const std::string pod = "b1946ac9-2492-4d3e-8c5f-0a7d1e9c5b11";
+  const std::string pod = pod_of(index);
+  const auto pid = static_cast<std::uint32_t>(24'000 + index % 1000);
   for (unsigned at = 0; at < kGpus; ++at) {
-    const std::string container = fmt::format("{:064x}", 0xabc0 + at);
-    holders.items.push_back({24'000 + at,
+    const std::string container = fmt::format("{:064x}", 0xabc0 + at + index * 16);
+    holders.items.push_back({pid + at,
                              "python3",
                              {fmt::format("/dev/nvidia{}", at), "/dev/nvidia-uvm", "/dev/nvidiactl"},
                              pod,
@@ -84,7 +92,7 @@ DeviceHolders holders() {
   for (unsigned at = 0; at < kGpus; ++at) {
     all.push_back(fmt::format("/dev/nvidia{}", at));
   }
-  const std::string container = fmt::format("{:064x}", 0xdef0);
+  const std::string container = fmt::format("{:064x}", 0xdef0 + index * 16);
   holders.items.push_back({2'101, "nvidia-persiste", all, "", "", "nvidia-persistenced.service", false});
   holders.items.push_back({2'340, "nv-fabricmanage", all, "", "", "nvidia-fabricmanager.service", false});
   holders.items.push_back({8'790, "dcgm-exporter", all, pod, container, "", false});
@@ -114,25 +122,25 @@ std::vector<DkmsEntry> dkms() {
   return entries;
 }
 
-std::vector<KernelLogEvent> kernel_log() {
+std::vector<KernelLogEvent> kernel_log(Time boot) {
   KernelLogEvent loaded;
   loaded.kind = KernelLogKind::DriverLoaded;
   loaded.ours = "550.90.07";
   loaded.text =
       "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.90.07  Release Build  (dvs-builder@U16-I1-N08-05)";
-  loaded.first_at = loaded.last_at = kBoot + std::chrono::seconds(12);
+  loaded.first_at = loaded.last_at = boot + std::chrono::seconds(12);
   loaded.count = 1;
   KernelLogEvent xid;
   xid.kind = KernelLogKind::Xid;
   xid.gpu = "0000:3b:00.0";
   xid.xid = 31;
   xid.text = "NVRM: Xid (PCI:0000:3b:00): 31, pid=24003, name=python3, Ch 00000013, intr 10000000. MMU Fault";
-  xid.first_at = xid.last_at = kBoot + std::chrono::hours(3);
+  xid.first_at = xid.last_at = boot + std::chrono::hours(3);
   xid.count = 4;
   return {loaded, xid};
 }
 
-ContainerRuntime runtime() {
+ContainerRuntime runtime(Time boot) {
   ContainerRuntime runtime;
   runtime.kind = RuntimeKind::Containerd;
   runtime.config = "/etc/containerd/config.toml";
@@ -142,21 +150,21 @@ ContainerRuntime runtime() {
                       {"nvidia-cdi", "/usr/bin/nvidia-container-runtime.cdi", "/etc/containerd/conf.d/99-nvidia.toml"}};
   runtime.default_runtime = "runc";
   runtime.cdi_enabled = true;
-  runtime.started_at = known(kBoot + std::chrono::seconds(20), "/proc/1203/stat");
+  runtime.started_at = known(boot + std::chrono::seconds(20), "/proc/1203/stat");
   runtime.newest_file = "/etc/containerd/conf.d/99-nvidia.toml";
-  runtime.newest_change = kBoot;
+  runtime.newest_change = boot;
   return runtime;
 }
 
-KubeletDevices kubelet() {
-  return {{"nvidia-gpu.sock"},
-          {{"nvidia.com/gpu", kGpus}},
-          {{"b1946ac9-2492-4d3e-8c5f-0a7d1e9c5b11", "trainer", "nvidia.com/gpu", kGpus}}};
+KubeletDevices kubelet(std::size_t index) {
+  return {{"nvidia-gpu.sock"}, {{"nvidia.com/gpu", kGpus}}, {{pod_of(index), "trainer", "nvidia.com/gpu", kGpus}}};
 }
 
 }  // namespace
 
-void add_bench_facts(Snapshot& snapshot) {
+void add_bench_facts(Snapshot& snapshot, std::size_t index) {
+  const Time boot = boot_of(index);
+  snapshot.boot_time = known(boot, "/proc/stat");
   snapshot.wsl = Fact<std::string>::absent("/proc/sys/kernel/osrelease");
   snapshot.modules = known(modules(), "/proc/modules");
   snapshot.fabric_manager = known(DriverVersion::parse("550.90.07").value(), "/var/lib/dpkg/status");
@@ -164,13 +172,13 @@ void add_bench_facts(Snapshot& snapshot) {
   snapshot.installs = known(installs(), "/var/lib/dpkg/status");
   snapshot.pci_functions = known(switches(), "/sys/bus/pci/devices");
   snapshot.device_nodes = known(device_nodes(), "/dev");
-  snapshot.holders = known(holders(), "/proc");
+  snapshot.holders = known(holders(index), "/proc");
   snapshot.command_line = known<std::string>(
       "BOOT_IMAGE=/boot/vmlinuz-5.15.0-119-generic root=UUID=0b3a6f9e-5c1d-4e0a-9a51-0c7b1f6f2d11 ro iommu=pt quiet",
       "/proc/cmdline");
   snapshot.secure_boot = known(true, "/sys/firmware/efi/efivars");
   snapshot.lockdown = known<std::string>("integrity", "/sys/kernel/security/lockdown");
-  snapshot.kernel_log = known(kernel_log(), "/run/log/journal");
+  snapshot.kernel_log = known(kernel_log(boot), "/run/log/journal");
   snapshot.kernels = known(kernels(), "/boot");
   snapshot.next_kernel = known(NextKernel{KernelRelease::parse(kKernels.back()).value(), "first entry of grub.cfg"},
                                "/boot/grub/grub.cfg");
@@ -178,10 +186,10 @@ void add_bench_facts(Snapshot& snapshot) {
   snapshot.boot_builders = known(std::vector<BootBuilder>{{"dkms", "/etc/systemd/system/multi-user.target.wants"}}, "");
   snapshot.reboot_required =
       known(RebootRequired{{"linux-image-5.15.0-122-generic", "linux-base"}}, "/run/reboot-required");
-  snapshot.runtime = known(runtime(), "/etc/containerd/config.toml");
+  snapshot.runtime = known(runtime(boot), "/etc/containerd/config.toml");
   snapshot.cdi_specs =
       known(std::vector<CdiSpec>{{"/var/run/cdi/nvidia.yaml", "nvidia.com/gpu", kGpus, "550.90.07"}}, "/var/run/cdi");
-  snapshot.kubelet = known(kubelet(), "/var/lib/kubelet/device-plugins");
+  snapshot.kubelet = known(kubelet(index), "/var/lib/kubelet/device-plugins");
 }
 
 }  // namespace gpuskew

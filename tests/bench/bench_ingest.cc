@@ -208,6 +208,13 @@ void decode_and_apply(benchmark::State& state) {
     benchmark::DoNotOptimize(take_changed_fields(*outline, marks, before[node], changed));
     Snapshot snapshot = fleet.find(bench_node_name(node))->snapshot;
     update_from_wire(std::move(parser.parse<v1::Snapshot>(changed)), snapshot);
+    share_facts(
+        snapshot,
+        [&](int field) {
+          const auto hash = hash_of_field(marks, field);
+          return hash == hash_of_field(before[node], field) ? std::nullopt : hash;
+        },
+        fleet.fact_pool());
     benchmark::DoNotOptimize(fleet.apply(std::move(snapshot), now));
     before[node] = marks;
     ++sent;
@@ -222,10 +229,14 @@ void whole_decode_and_apply(benchmark::State& state) {
   Parser parser;
   Fleet fleet{JudgePolicy{}};
   const Time now = from_unix_ms(1'780'000'000'000);
+  FieldMarks marks;
   std::size_t sent = 0;
   for (auto _ : state) {
+    outline_snapshot(frames[sent / kNodes % 2][sent % kNodes], marks);
     auto& message = parser.parse<v1::AgentMessage>(frames[sent / kNodes % 2][sent % kNodes]);
     Result<Snapshot> snapshot = from_wire(std::move(*message.mutable_snapshot()));
+    share_facts(
+        *snapshot, [&marks](int field) { return hash_of_field(marks, field); }, fleet.fact_pool());
     benchmark::DoNotOptimize(fleet.apply(std::move(*snapshot), now));
     ++sent;
   }

@@ -71,7 +71,7 @@ Snapshot bench_snapshot(std::size_t index) {
   snapshot.libraries = libraries();
   snapshot.driver_container = Fact<DriverContainer>::absent("/run/nvidia/driver");
   snapshot.gpus = gpus();
-  add_bench_facts(snapshot);
+  add_bench_facts(snapshot, index);
   return snapshot;
 }
 

@@ -101,6 +101,8 @@ TEST(RestoreFleet, FiveThousandNodesComeBack) {
   before.writer.flush(kNow);
   Rig after;
   EXPECT_EQ(restore_fleet(before.store, after.fleet, after.captured.log(), {}, kNow).value(), 5000u);
+  EXPECT_EQ(&after.fleet.find("gpu-7")->snapshot.os.value(), &after.fleet.find("gpu-4999")->snapshot.os.value())
+      << "what is the same on all nodes is kept once";
 }
 
 }  // namespace

@@ -107,6 +107,18 @@ TEST(SnapshotOutline, AMessageOfTooManyFieldsIsLeftToTheParser) {
   EXPECT_FALSE(marks_of(frame_of(wire)));
 }
 
+TEST(SnapshotOutline, AFieldIsFoundByItsNumber) {
+  FieldMarks marks;
+  ASSERT_TRUE(outline_of_snapshot(snapshot_wire(healthy_snapshot("gpu-1")), marks));
+  const auto kernel = hash_of_field(marks, v1::Snapshot::kKernelFieldNumber);
+  ASSERT_TRUE(kernel);
+  EXPECT_NE(kernel, hash_of_field(marks, v1::Snapshot::kOsFieldNumber));
+  EXPECT_EQ(kernel,
+            hash_of_field(*marks_of(snapshot_message(healthy_snapshot("gpu-2"), 9)), v1::Snapshot::kKernelFieldNumber));
+  EXPECT_EQ(hash_of_field(marks, 1000), std::nullopt);
+  EXPECT_EQ(hash_of_field({}, v1::Snapshot::kKernelFieldNumber), std::nullopt);
+}
+
 TEST(SnapshotOutline, OtherMessagesAreLeftToTheParser) {
   EXPECT_FALSE(marks_of(hello_message("gpu-1")));
   EXPECT_FALSE(marks_of(heartbeat_message(1)));

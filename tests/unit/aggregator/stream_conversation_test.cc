@@ -111,6 +111,19 @@ RC_GTEST_FIXTURE_PROP(Conversation, TheFleetHoldsWhatTheAgentSaidLastWhateverItS
   }
 }
 
+TEST_F(Conversation, NodesThatAreAlikeShareTheirFacts) {
+  greet();
+  ASSERT_FALSE(take(snapshot_message(healthy_snapshot("gpu-1"), 1)));
+  AgentConversation other({"gpu-2"}, rig.recorder, counts, scratch);
+  ASSERT_FALSE(other.take(hello_message("gpu-2"), kNow, out));
+  ASSERT_FALSE(other.take(snapshot_message(bumped_snapshot("gpu-2"), 1), kNow, out));
+  ASSERT_FALSE(other.take(snapshot_message(healthy_snapshot("gpu-2"), 2), kNow, out));
+  const Snapshot& first = rig.fleet.find("gpu-1")->snapshot;
+  const Snapshot& second = rig.fleet.find("gpu-2")->snapshot;
+  EXPECT_EQ(&first.os.value(), &second.os.value());
+  EXPECT_EQ(&first.kernel.value(), &second.kernel.value()) << "changed, and then equal again";
+}
+
 TEST_F(Conversation, AChangeIsNotPutOnTopOfWhatAnotherConversationSaid) {
   greet();
   ASSERT_FALSE(take(snapshot_message(healthy_snapshot("gpu-1"), 1)));
