@@ -81,6 +81,7 @@ void read_judge(YamlMap map, JudgePolicy& into) {
   map.duration("boot_grace", kMinGrace, kMaxGrace, into.boot_grace);
   map.duration("container_grace", kMinGrace, kMaxGrace, into.container_grace);
   map.duration("silent_after", kMinGrace, kMaxGrace, into.silent_after);
+  map.duration("wedged_after", kMinGrace, kMaxGrace, into.wedged_after);
 }
 
 void read_log(YamlMap map, LogLevel& into) {

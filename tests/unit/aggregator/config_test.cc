@@ -35,7 +35,7 @@ api: {listen: "[::1]:1", certificate: /b.pem, key: /b.key, client_ca: /d.pem, to
 history: {path: /h.db, retention: 7d}
 matrix: {file: /m.csv}
 tag: {driver_part: version, operator_version: "26.3.1"}
-judge: {boot_grace: 1m, container_grace: 2m, silent_after: 3s}
+judge: {boot_grace: 1m, container_grace: 2m, silent_after: 3s, wedged_after: 4s}
 log: {level: debug}
 )");
   ASSERT_TRUE(config) << config.error().what;
@@ -52,6 +52,7 @@ log: {level: debug}
   EXPECT_EQ(config->judge.boot_grace, std::chrono::minutes(1));
   EXPECT_EQ(config->judge.container_grace, std::chrono::minutes(2));
   EXPECT_EQ(config->judge.silent_after, std::chrono::seconds(3));
+  EXPECT_EQ(config->judge.wedged_after, std::chrono::seconds(4));
   EXPECT_EQ(config->log_level, LogLevel::Debug);
 }
 
