@@ -37,6 +37,16 @@ class Check : public ::testing::Test {
   std::string config_;
 };
 
+// The links by which sysfs says which driver holds each device.
+void bind_again(const std::filesystem::path& from, const std::filesystem::path& to) {
+  for (const auto& device : std::filesystem::directory_iterator(from)) {
+    const auto driver = to / device.path().filename() / "driver";
+    if (std::filesystem::is_symlink(device.path() / "driver") && !std::filesystem::is_symlink(driver)) {
+      std::filesystem::copy_symlink(device.path() / "driver", driver);
+    }
+  }
+}
+
 TEST_F(Check, IsGoodOnAHealthyNode) {
   const HostTree node = host(kHealthy);
   const Outcome outcome = check(node);
@@ -95,7 +105,7 @@ TEST_F(Check, FollowsTheBootLoaderBackToTheOldKernel) {
   const std::string entry = "gnulinux-advanced-4f1e>gnulinux-5.15.0-119-generic-advanced-4f1e";
   std::string block = "# GRUB Environment Block\nnext_entry=" + entry + "\n";
   block.resize(1024, '#');
-  node.write("/boot/grub/grubenv", block);
+  node.write("boot/grub/grubenv", block);
   const Outcome next = check(node, {"--next-boot"});
   EXPECT_EQ(next.code, 0) << next.out << next.err;
 }
@@ -112,7 +122,7 @@ TEST_F(Check, JudgesAnImageThatWasNeverBooted) {
   std::filesystem::remove_all(image.path() / "usr/lib/modules/5.15.0-122-generic");
   std::string block = "# GRUB Environment Block\nnext_entry=1>1\n";
   block.resize(1024, '#');
-  image.write("/boot/grub/grubenv", block);
+  image.write("boot/grub/grubenv", block);
   const Outcome kept = check(image, {"--next-boot", "--expect-gpu"});
   EXPECT_EQ(kept.code, 0) << kept.out << kept.err;
 }
@@ -120,13 +130,22 @@ TEST_F(Check, JudgesAnImageThatWasNeverBooted) {
 TEST_F(Check, WaitsForADriverThatIsStillComing) {
   const HostTree node = host(kHealthy);
   node.reboot("0f0f0f0f-1111-2222-3333-444444444444", 5);
-  const auto module = node.path() / "sys/module/nvidia";
-  const auto aside = work_.path() / "nvidia";
-  std::filesystem::rename(module, aside);
+  const auto aside = work_.path() / "loaded";
+  constexpr auto kAsItIs = std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks |
+                           std::filesystem::copy_options::overwrite_existing;
+  for (const char* part : {"sys", "proc"}) {
+    std::filesystem::create_directories(aside / part);
+    std::filesystem::copy(node.path() / part, aside / part, kAsItIs);
+  }
+  node.unload_nvidia();
   ASSERT_EQ(check(node).code, 2) << "a boot that is five seconds old has its grace";
   Process gate = Process::start(command(node, {"--wait", "30s"}));
-  // The gate watches once it has opened its inotify descriptor; without that, its poll of a second finds the module.
-  std::filesystem::rename(aside, module);
+  // Before the gate watches or while it does: its inotify tells, or its poll of a second.
+  std::filesystem::copy(aside / "proc", node.path() / "proc", kAsItIs);
+  for (const auto& module : std::filesystem::directory_iterator(aside / "sys/module")) {
+    std::filesystem::copy(module.path(), node.path() / "sys/module" / module.path().filename(), kAsItIs);
+  }
+  bind_again(aside / "sys/bus/pci/devices", node.path() / "sys/bus/pci/devices");
   EXPECT_EQ(gate.wait(), 0) << gate.out() << gate.err();
 }
 

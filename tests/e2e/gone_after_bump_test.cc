@@ -30,7 +30,12 @@ class GoneAfterBump : public testing::Test {
   // The healthy tree as the new kernel finds it when its module file was built but has not been loaded yet.
   void reboot_with_module_file(std::int64_t seconds_ago) {
     tree_.write("proc/sys/kernel/osrelease", std::string(kNewKernel) + "\n");
-    std::filesystem::rename(tree_.path() / "lib/modules" / kOldKernel, tree_.path() / "lib/modules" / kNewKernel);
+    const auto modules = tree_.path() / "lib/modules" / kNewKernel;
+    std::filesystem::rename(tree_.path() / "lib/modules" / kOldKernel, modules);
+    const Outcome made = run({GPUSKEW_SOURCE_DIR "/tests/support/make_module_file",
+                              (modules / "updates/dkms/nvidia.ko").string(), "version=550.90.07", "license=NVIDIA",
+                              "vermagic=" + std::string(kNewKernel) + " SMP mod_unload modversions "});
+    ASSERT_EQ(made.code, 0) << made.err;
     tree_.unload_nvidia();
     tree_.reboot(kNewBoot, seconds_ago);
   }

@@ -65,11 +65,11 @@ HostTree::HostTree(std::string_view fixture, fs::path path) : path_(std::move(pa
 }
 
 void HostTree::write(std::string_view file, std::string_view content) const {
-  write_file(path_ / file, content);
+  write_file(path_ / fs::path(file).relative_path(), content);
 }
 
 void HostTree::remove(std::string_view file) const {
-  fs::remove_all(path_ / file);
+  fs::remove_all(path_ / fs::path(file).relative_path());
 }
 
 bool HostTree::has(std::string_view file) const {

@@ -236,7 +236,7 @@ TEST(Case097MismatchInsideOperatorStack, NamesBothStacks) {
             "two driver stacks: the driver container at /run/nvidia/driver loaded 535.183.01, the host has its own: "
             "nvidia-headless-535 535.216.01-0ubuntu0.22.04.1");
   EXPECT_NE(conflict->evidence.front().text.find("/usr/bin/unattended-upgrade, 2024-11-20"), std::string::npos);
-  EXPECT_EQ(conflict->next_step, "ssh -t gpu-1 'sudo apt-get purge nvidia-headless-535'");
+  EXPECT_EQ(conflict->next_step, "ssh -t gpu-1 sudo apt-get purge nvidia-headless-535");
 }
 
 TEST(Case094MismatchUnattendedUpgrade, NamesWhoMovedTheLibraryAndWhen) {

@@ -213,7 +213,7 @@ TEST(Case126UbuntuPrebuiltNotDkms, NeedsThePackageOfTheNextKernel) {
     return finding.code == FindingCode::ModuleMissingNextKernel;
   });
   ASSERT_NE(lost, made.findings.end());
-  EXPECT_EQ(lost->next_step, "ssh n 'sudo apt-get install linux-modules-nvidia-580-open-6.17.0-1020-nvidia'");
+  EXPECT_EQ(lost->next_step, "ssh n sudo apt-get install linux-modules-nvidia-580-open-6.17.0-1020-nvidia");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ driver container        /run/nvidia/driver, mounted  (from /run/nvidia/driver)
 validations             1  (from /run/nvidia/validations)
   driver-ready          2026-05-17T06:43:20Z, the host's driver
 installed by            2  (from /var/lib/dpkg/status)
-  deb                   nvidia-driver-550, 550.90.07-0ubuntu1 (user-space)  (from /var/lib/dpkg/status)
+  deb                   nvidia-driver-550, 550.90.07-0ubuntu1 (user-space), brought by /usr/bin/unattended-upgrade  (from /var/lib/dpkg/status)
   runfile               /usr/bin/nvidia-uninstall (kernel-module)  (from /usr/bin)
 
 hardware
@@ -90,6 +90,7 @@ runtime                 containerd 1.7.24, k3s  (from /etc/containerd/config.tom
   configuration         /etc/containerd/config.toml, format 2
   started at            2026-05-17T06:40:30Z  (from /proc/1203/stat)
   newest change         2026-05-27T16:40:00Z  (from /etc/containerd/conf.d/99-nvidia.toml)
+  toolkit               /usr/bin/nvidia-container-runtime
   default runtime       runc
   CDI enabled           yes
   nvidia handlers       1
