@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "agent/printable.h"
 #include "agent/state_file.h"
+#include "core/facts/each_fact.h"
 #include "proto/json.h"
 
 namespace gpuskew {
@@ -37,6 +39,17 @@ std::string outcome_text(const NextBoot& next) {
 
 std::string next_boot_line(const NextBoot& next) {
   return "next boot: " + outcome_text(next) + (next.why.empty() ? "" : ": " + printable(next.why)) + "\n";
+}
+
+// What the verdict could not look at: an all-clear that leaves it out would be none.
+std::vector<std::pair<std::string, std::string>> unread_facts(const Snapshot& snapshot) {
+  std::vector<std::pair<std::string, std::string>> unread;
+  for_each_fact(snapshot, [&unread](std::string_view name, const auto& fact) {
+    if (fact.is_unknown()) {
+      unread.emplace_back(name, fact.why().what);
+    }
+  });
+  return unread;
 }
 
 std::string block(const Finding& finding) {
@@ -73,7 +86,9 @@ Verdict narrowed(Verdict verdict, CheckScope scope) {
 
 CheckAnswer answer_of(const Verdict& verdict, CheckScope scope) {
   const auto counts = [scope](const Finding& finding) {
-    return scope != CheckScope::CriticalNow || finding.severity == Severity::Critical;
+    // A GPU without any driver is a warning where none ever was; a gate waits for one all the same.
+    return scope != CheckScope::CriticalNow || finding.severity == Severity::Critical ||
+           finding.code == FindingCode::DriverNotLoaded;
   };
   if (std::any_of(verdict.findings.begin(), verdict.findings.end(), counts)) {
     return CheckAnswer::Findings;
@@ -106,6 +121,11 @@ std::string check_text(const Snapshot& snapshot, const Verdict& verdict, CheckSc
   for (const Finding& finding : verdict.findings) {
     text += "\n" + block(finding);
   }
+  const auto unread = unread_facts(snapshot);
+  text += unread.empty() ? "" : "\nnot judged, because it could not be read:\n";
+  for (const auto& [name, why] : unread) {
+    text += "  " + name + ": " + printable(why) + "\n";
+  }
   return text;
 }
 
@@ -117,6 +137,10 @@ nlohmann::ordered_json check_json(const Snapshot& snapshot, const Verdict& verdi
   json["exit_code"] = static_cast<int>(answer_of(verdict, scope));
   json.update(to_json(verdict));
   json.erase("revisit_at");
+  json["unknown"] = nlohmann::ordered_json::object();
+  for (const auto& [name, why] : unread_facts(snapshot)) {
+    json["unknown"][name] = why;
+  }
   return json;
 }
 

@@ -51,7 +51,7 @@ Line kernel_line(const InstalledKernel& kernel) {
     return parsed_text(file.version) + " (" + word(to_string(module_home(file.path))) + ")";
   });
   return {kernel.release.text(),
-          "nvidia module " + module + (kernel.has_image ? "" : ", no image: can not be booted") +
+          "nvidia module " + module + (kernel.has_image ? "" : ", no kernel image seen") +
               (kernel.has_headers ? "" : ", no headers"),
           kernel.module_file.source()};
 }

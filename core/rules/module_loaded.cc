@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/rules/rules.h"
+#include "core/rules/remedy.h"
 
 namespace gpuskew::rules {
 namespace {
@@ -99,7 +99,9 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
   } else if (file.is_absent()) {
     finding.reboot_helps = RebootHelps::No;
     finding.reboot_why = "no nvidia module file exists for " + kernel_text(scene);
-    finding.next_step = on_node(scene, "sudo dkms autoinstall -k " + kernel_word(scene) + " && sudo modprobe nvidia");
+    finding.next_step = scene.snapshot.kernel.is_known()
+                            ? module_step(scene, scene.snapshot.kernel.value(), "sudo modprobe nvidia")
+                            : on_node(scene, "sudo dkms autoinstall -k \"$(uname -r)\" && sudo modprobe nvidia");
   } else {
     finding.reboot_helps = RebootHelps::Unknown;
     finding.reboot_why = file.is_known() ? "the module file is there; why it did not load is in the kernel log"
@@ -109,6 +111,12 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
   }
 }
 
+std::string why_not_built(const Scene& scene) {
+  const std::string failed =
+      scene.snapshot.kernel.is_known() ? failed_build(scene, scene.snapshot.kernel.value()) : std::string();
+  return failed.empty() ? failed : ": " + failed;
+}
+
 std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need) {
   const LastGood& good = *scene.last_good;
   std::string cause = "driver " + good.driver.text() + " worked on kernel " + good.kernel.text() +
@@ -116,7 +124,7 @@ std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need) {
   if (const std::optional<Refusal> refused = refusal(scene)) {
     cause += ", because the kernel refuses it: " + refused->why;
   } else if (scene.snapshot.module_file.is_absent() && !container_at_work(scene)) {
-    cause += ", and no module file exists for it";
+    cause += ", and no module file exists for it" + why_not_built(scene);
   } else if (need && need->exists && !*need->exists) {
     cause += ", and its driver image " + need->tag + " does not exist";
   }
@@ -136,7 +144,8 @@ std::string not_loaded_cause(const Scene& scene) {
            (good_in_this_boot(scene) ? "" : " after the boot");
   }
   if (scene.snapshot.module_file.is_absent() && !container_at_work(scene)) {
-    return "the node has an NVIDIA GPU and no NVIDIA driver is installed for " + kernel_text(scene);
+    const std::string why = why_not_built(scene);
+    return "the node has an NVIDIA GPU and no NVIDIA driver is installed for " + kernel_text(scene) + why;
   }
   return "the node has an NVIDIA GPU and no NVIDIA driver is loaded";
 }

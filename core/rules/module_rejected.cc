@@ -31,18 +31,25 @@ std::string enrol_step(const Scene& scene) {
   const std::string os = scene.snapshot.os.is_known() ? scene.snapshot.os->id : "";
   constexpr std::array<std::string_view, 6> kAkmods{"fedora", "rhel", "rocky", "almalinux", "centos", "ol"};
   if (os == "ubuntu") {
-    return on_node(scene, "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot", Terminal::Yes);
   }
   if (os == "debian") {
-    return on_node(scene, "sudo mokutil --import /var/lib/dkms/mok.pub && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /var/lib/dkms/mok.pub && sudo reboot", Terminal::Yes);
   }
   if (std::find(kAkmods.begin(), kAkmods.end(), os) != kAkmods.end()) {
-    return on_node(scene, "sudo mokutil --import /etc/pki/akmods/certs/public_key.der && sudo reboot");
+    return on_node(scene, "sudo mokutil --import /etc/pki/akmods/certs/public_key.der && sudo reboot", Terminal::Yes);
   }
   return on_node(scene, "mokutil --sb-state; modinfo -F signer nvidia; cat /sys/kernel/security/lockdown");
 }
 
 std::string rebuild_step(const Scene& scene) {
+  const auto& dkms = scene.snapshot.dkms;
+  // autoinstall passes over what dkms believes to be installed, with --force too.
+  if (dkms.is_known() && !dkms->empty()) {
+    const DkmsEntry& entry = dkms->front();
+    return on_node(scene, "sudo dkms install --force " + shell_word(entry.module + "/" + entry.version) + " -k " +
+                              kernel_word(scene) + " && sudo modprobe nvidia");
+  }
   return on_node(scene, "sudo dkms autoinstall --force -k " + kernel_word(scene) + " && sudo modprobe nvidia");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/rules/next_boot.h"
+#include "core/rules/remedy.h"
 
 namespace gpuskew::rules {
 namespace {
@@ -15,61 +16,14 @@ bool is_running(const Scene& scene, const KernelRelease& kernel) {
 bool is_told_elsewhere(const Scene& scene, const Forecast& forecast) {
   const Snapshot& s = scene.snapshot;
   if (!s.loaded_driver.is_known() && scene.last_good == nullptr) {
-    return true;
+    // An image that was never booted has nothing that could be lost elsewhere.
+    return s.kernel.is_known();
   }
   if (!forecast.kernel || !is_running(scene, *forecast.kernel)) {
     return false;
   }
   return !s.loaded_driver.is_known() || forecast.obstacle == Obstacle::OtherVersion ||
          forecast.obstacle == Obstacle::NoImage;
-}
-
-// Another kernel's prebuilt module tells the package's name: kernel/nvidia-535srv-open/nvidia.ko comes from
-// linux-modules-nvidia-535-server-open-<release>. "" where no kernel has one.
-std::string prebuilt_package(const Scene& scene, const KernelRelease& kernel) {
-  if (!scene.snapshot.kernels.is_known()) {
-    return {};
-  }
-  for (const InstalledKernel& other : scene.snapshot.kernels.value()) {
-    if (!other.module_file.is_known() || module_home(other.module_file->path) != ModuleHome::Prebuilt) {
-      continue;
-    }
-    constexpr std::string_view kFolder = "/kernel/nvidia-";
-    std::string branch = other.module_file->path.substr(other.module_file->path.find(kFolder) + kFolder.size());
-    branch.erase(std::min(branch.find('/'), branch.size()));
-    if (const std::size_t server = branch.find("srv"); server != std::string::npos) {
-      branch.replace(server, 3, "-server");
-    }
-    return "linux-modules-nvidia-" + branch + "-" + kernel.text();
-  }
-  return {};
-}
-
-bool has_akmods(const Scene& scene) {
-  const auto& installs = scene.snapshot.installs;
-  return installs.is_known() && std::any_of(installs->begin(), installs->end(),
-                                            [](const InstallTrace& trace) { return trace.kind == InstallKind::Akmod; });
-}
-
-bool is_rpm_family(const KernelRelease& kernel) {
-  return kernel.text().find(".el") != std::string::npos || kernel.text().find(".fc") != std::string::npos;
-}
-
-std::string build_command(const Scene& scene, const KernelRelease& kernel) {
-  const std::string release = shell_word(kernel.text());
-  if (const std::string package = prebuilt_package(scene, kernel); !package.empty()) {
-    return "sudo apt-get install " + shell_word(package);
-  }
-  if (has_akmods(scene)) {
-    return "sudo akmods --force --kernels " + release;
-  }
-  const InstalledKernel* found = installed(scene, kernel);
-  std::string headers;
-  if (found != nullptr && !found->has_headers) {
-    headers = is_rpm_family(kernel) ? "sudo dnf install " + shell_word("kernel-devel-" + kernel.text()) + " && "
-                                    : "sudo apt-get install " + shell_word("linux-headers-" + kernel.text()) + " && ";
-  }
-  return headers + "sudo dkms autoinstall -k " + release;
 }
 
 std::string next_step(const Scene& scene, const Forecast& forecast) {
@@ -81,17 +35,7 @@ std::string next_step(const Scene& scene, const Forecast& forecast) {
   if (!forecast.kernel) {
     return on_node(scene, "dkms status");
   }
-  const DkmsEntry* entry = dkms_entry(scene, *forecast.kernel);
-  const std::string release = shell_word(forecast.kernel->text());
-  if (forecast.obstacle == Obstacle::BuildFailed && entry != nullptr && entry->kernel.empty()) {
-    return on_node(scene, "ls -l " + shell_word("/var/lib/dkms/" + entry->module + "/" + entry->version)) +
-           "   # without a source: remove it, then dkms autoinstall -k " + release;
-  }
-  if (forecast.obstacle == Obstacle::BuildFailed && entry != nullptr) {
-    const std::string log = entry->note.substr(0, entry->note.find(": "));
-    return on_node(scene, "tail -n 40 " + shell_word(log)) + "   # until it builds, boot the old kernel";
-  }
-  return on_node(scene, build_command(scene, *forecast.kernel));
+  return module_step(scene, *forecast.kernel, "");
 }
 
 void add_evidence(const Scene& scene, const Forecast& forecast, Finding& finding) {

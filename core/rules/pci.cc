@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/rules/rules.h"
+#include "core/rules/remedy.h"
 
 namespace gpuskew::rules {
 namespace {
@@ -109,8 +109,9 @@ std::optional<Ruling> bound_driver(const Scene& scene) {
   }
   finding.reboot_helps = RebootHelps::No;
   finding.reboot_why = driver + " takes the GPU again at the next boot unless it is blacklisted in the initramfs";
-  finding.next_step = on_node(scene, "echo blacklist " + shell_word(driver) + " | sudo tee /etc/modprobe.d/blacklist-" +
-                                         shell_word(driver) + ".conf && sudo update-initramfs -u && sudo reboot");
+  finding.next_step =
+      on_node(scene, "echo blacklist " + shell_word(driver) + " | sudo tee /etc/modprobe.d/blacklist-" +
+                         shell_word(driver) + ".conf && " + initramfs_command(scene) + " && sudo reboot");
   finding.consequences = {"the nvidia module can not drive the GPU", "CUDA finds no device"};
   std::string why = finding.cause;
   return Ruling{wanted ? NodeState::Broken : NodeState::Degraded, std::move(why), std::move(finding), std::nullopt};

@@ -194,7 +194,10 @@ std::optional<Finding> runtime_handler_missing(const Scene& scene) {
   finding.reboot_helps = at_start ? RebootHelps::Yes : RebootHelps::No;
   finding.reboot_why =
       at_start ? runtime->flavour + " looks for NVIDIA's runtime when it starts" : "the configuration stays as it is";
-  finding.next_step = on_node(scene, configure_command(*runtime));
+  finding.next_step =
+      on_node(scene, configure_command(*runtime)) + (configures_itself(*runtime) && runtime->toolkit.empty()
+                                                         ? "   # after nvidia-container-toolkit was installed there"
+                                                         : "");
   finding.consequences = {"pods with runtimeClassName nvidia do not start", "other GPU pods start without a GPU"};
   return finding;
 }

@@ -195,12 +195,19 @@ bool container_at_work(const Scene& scene) {
 }
 
 std::string on_node(const Scene& scene, const std::string& command, Terminal terminal) {
+  // `gpuskew-agent check` on a node whose name is not known: the command is for this very machine.
+  if (scene.snapshot.node.empty()) {
+    return command;
+  }
   const bool is_plain = command.find_first_not_of(std::string(kPlainInShell) + ' ') == std::string::npos;
   return (terminal == Terminal::Yes ? "ssh -t " : "ssh ") + shell_word(scene.snapshot.node) + " " +
          (is_plain ? command : shell_word(command));
 }
 
 std::string after_drain(const Scene& scene, const std::string& command) {
+  if (scene.snapshot.node.empty()) {
+    return command;
+  }
   return "kubectl drain " + shell_word(scene.snapshot.node) + " --ignore-daemonsets && " + on_node(scene, command);
 }
 

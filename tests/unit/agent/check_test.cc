@@ -61,6 +61,20 @@ TEST(Check, LetsWarningsPassWhereOnlyWhatIsCriticalCounts) {
   EXPECT_EQ(critical(verdict_of(NodeState::Unknown, {found(FindingCode::InstallConflict)})), CheckAnswer::CouldNotTell);
 }
 
+TEST(Check, HoldsAGateThatWaitsForADriverOnANodeThatNeverHadOne) {
+  const Verdict verdict = verdict_of(NodeState::Degraded, {found(FindingCode::DriverNotLoaded)});
+  EXPECT_EQ(answer_of(narrowed(verdict, CheckScope::CriticalNow), CheckScope::CriticalNow), CheckAnswer::Findings);
+}
+
+TEST(Check, SaysWhatAnAllClearLeavesOut) {
+  Snapshot snapshot;
+  snapshot.kernel_log =
+      Fact<std::vector<KernelLogEvent>>::unknown(Error{ErrorCode::Denied, "permission denied"}, "/var/log/journal");
+  const Verdict verdict = verdict_of(NodeState::Ok);
+  EXPECT_NE(check_text(snapshot, verdict, CheckScope::Now).find("kernel_log: permission denied"), std::string::npos);
+  EXPECT_EQ(check_json(snapshot, verdict, CheckScope::Now)["unknown"]["kernel_log"], "permission denied");
+}
+
 TEST(Check, DoesNotHoldABootThatWorksForTheNextOneThatWillNot) {
   const Verdict verdict = verdict_of(NodeState::Degraded, {found(FindingCode::ModuleMissingNextKernel)});
   EXPECT_EQ(now(verdict), CheckAnswer::Good);

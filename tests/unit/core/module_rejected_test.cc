@@ -49,7 +49,7 @@ TEST(ModuleRejectedTest, IsFinalAtOnceWhereTheLogSaysSo) {
   EXPECT_EQ(finding->evidence[0].text, "Loading of module with unavailable key is rejected");
   EXPECT_EQ(finding->evidence[0].source, "journal");
   EXPECT_EQ(finding->next_step,
-            "ssh gpu-node-1 'sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot'");
+            "ssh -t gpu-node-1 'sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot'");
   EXPECT_EQ(finding->since, kLogStart);
 }
 
