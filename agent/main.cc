@@ -149,6 +149,8 @@ class Agent {
   }
 
   ExitStatus stream() {
+    // Flags, YAML and certificates are behind us: their pages must not lie beside those of the first read.
+    release_unused_memory();
     wake_.watch(paths_to_watch(nullptr));
     read();
     live_kernel_log_.prepare();

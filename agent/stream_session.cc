@@ -10,6 +10,7 @@
 #include <asio/experimental/awaitable_operators.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include "agent/resident_memory.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
 
@@ -67,6 +68,8 @@ asio::awaitable<Result<std::shared_ptr<StreamSession>>> StreamSession::open(Stre
   if (!tls) {
     co_return tl::unexpected(tls.error());
   }
+  // What reading keys and certificates took must not lie beside what the handshake takes.
+  release_unused_memory();
   auto endpoints = co_await resolve(options.address, deadline);
   if (!endpoints) {
     co_return tl::unexpected(endpoints.error());
@@ -81,6 +84,7 @@ asio::awaitable<Result<std::shared_ptr<StreamSession>>> StreamSession::open(Stre
   }
   const std::shared_ptr<StreamSession> session(new StreamSession(std::move(*stream), std::move(options)));
   Result<void> done = co_await session->stream_.handshake(deadline);
+  release_unused_memory();
   if (done) {
     done = co_await session->greet(std::move(first), deadline);
   }
