@@ -98,6 +98,9 @@ Result<std::vector<LoaderEntry>> read_loader_entries(const HostRoot& root, const
       continue;
     }
     const auto text = root.read(directory + "/" + found.name, kMaxEntryFile);
+    if (!text && text.error().code == ErrorCode::NotFound) {
+      continue;  // the boot loaders skip it, too
+    }
     if (!text) {
       return tl::unexpected(text.error());
     }

@@ -31,8 +31,9 @@ inline constexpr std::size_t kMaxLoaderEntries = 256;
 /// Takes any bytes. Lines are "key value"; a key it does not know is left out, the last of a key wins.
 LoaderEntry parse_loader_entry(std::string_view file, std::string_view text);
 
-/// Those of `partition`/loader/entries, by file name. NotFound where there is no such directory; the error of the first
-/// one that could not be read; TooLarge past kMaxLoaderEntries.
+/// Those of `partition`/loader/entries, by file name, without links that lead nowhere and files gone since the listing.
+/// NotFound where there is no such directory, and only there; the error of the first one that could not be read;
+/// TooLarge past kMaxLoaderEntries.
 Result<std::vector<LoaderEntry>> read_loader_entries(const HostRoot& root, const std::string& partition);
 
 /// grub's blscfg order: the newest first, by the file names' name, version and release.

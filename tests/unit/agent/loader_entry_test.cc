@@ -33,8 +33,19 @@ TEST(LoaderEntries, AreTheConfFilesOfTheirDirectory) {
   const auto entries = read_loader_entries(tree.root(), "/boot").value();
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].title, "a");
-  tree.link("/boot/loader/entries/c.conf", "gone");
-  EXPECT_FALSE(read_loader_entries(tree.root(), "/boot"));
+}
+
+TEST(LoaderEntries, AreReadWithoutTheOneThatIsGone) {
+  const ScratchTree tree;
+  tree.write("/boot/loader/entries/a.conf", "title a\n");
+  tree.link("/boot/loader/entries/b.conf", "gone");
+  tree.write("/boot/loader/entries/c.conf", "title c\n");
+  const auto entries = read_loader_entries(tree.root(), "/boot");
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_EQ(entries->back().title, "c");
+  tree.fifo("/boot/loader/entries/d.conf");
+  EXPECT_EQ(read_loader_entries(tree.root(), "/boot").error().code, ErrorCode::Malformed);
 }
 
 TEST(LoaderEntries, BeyondTheirLimitsAreAnError) {
