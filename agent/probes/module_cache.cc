@@ -35,12 +35,19 @@ bool is_packaging_word(std::string_view word) {
 
 // The module's line in modules.dep starts with its path: "updates/dkms/nvidia.ko: kernel/drivers/...". Read block by
 // block, because most of the file is names of no interest.
-std::vector<std::string> modules_named_in(const HostFile& file) {
+Result<std::vector<std::string>> modules_named_in(const HostFile& file, const std::string& path) {
   std::vector<std::string> modules;
   std::string pending;
-  for (std::uint64_t at = 0; at < kMaxDependencyFile && modules.size() < kMaxNamed; at += kDependencyBlock) {
+  for (std::uint64_t at = 0; modules.size() < kMaxNamed; at += kDependencyBlock) {
+    if (at >= kMaxDependencyFile) {
+      return fail(ErrorCode::TooLarge,
+                  "reading " + path + ": more than " + std::to_string(kMaxDependencyFile) + " bytes");
+    }
     const auto block = file.read_at(at, kDependencyBlock);
-    if (!block || block->empty()) {
+    if (!block) {
+      return tl::unexpected(block.error());
+    }
+    if (block->empty()) {
       break;
     }
     pending += *block;
@@ -48,14 +55,14 @@ std::vector<std::string> modules_named_in(const HostFile& file) {
     for (std::size_t end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', start)) {
       const std::string_view line = std::string_view(pending).substr(start, end - start);
       start = end + 1;
-      const std::string_view path = line.substr(0, std::min(line.find(':'), line.size()));
-      if (is_nvidia_module_name(path.substr(path.rfind('/') + 1))) {
-        modules.emplace_back(path);
+      const std::string_view named = line.substr(0, std::min(line.find(':'), line.size()));
+      if (is_nvidia_module_name(named.substr(named.rfind('/') + 1))) {
+        modules.emplace_back(named);
       }
     }
     pending.erase(0, start);
-    if (pending.size() > kDependencyBlock) {  // no line is that long
-      break;
+    if (pending.size() > kDependencyBlock) {
+      return fail(ErrorCode::Malformed, "reading " + path + ": a line is longer than any that depmod writes");
     }
   }
   return modules;
@@ -125,10 +132,16 @@ ModuleIdentity ModuleCache::identity(const HostRoot& root, const std::string& pa
   return identity;
 }
 
-std::vector<std::string> ModuleCache::named_in_dependencies(const HostRoot& root, const std::string& path) {
+Result<std::vector<std::string>> ModuleCache::named_in_dependencies(const HostRoot& root, const std::string& path) {
+  const auto none_or_error = [](const Error& error) -> Result<std::vector<std::string>> {
+    if (error.code == ErrorCode::NotFound) {
+      return std::vector<std::string>();  // depmod has not run
+    }
+    return tl::unexpected(error);
+  };
   const auto status = root.status(path);
   if (!status) {
-    return {};  // depmod has not run
+    return none_or_error(status.error());
   }
   const Key key{status->device, status->inode};
   const auto known = dependencies_.find(key);
@@ -137,12 +150,17 @@ std::vector<std::string> ModuleCache::named_in_dependencies(const HostRoot& root
   }
   const auto file = root.open_file(path);
   if (!file) {
-    return {};
+    return none_or_error(file.error());
+  }
+  auto modules = modules_named_in(*file, path);
+  if (!modules) {
+    return modules;
   }
   if (dependencies_.size() >= kMaxFiles) {
     dependencies_.clear();
   }
-  return dependencies_.insert_or_assign(key, Dependencies{*status, modules_named_in(*file)}).first->second.modules;
+  dependencies_.insert_or_assign(key, Dependencies{*status, *modules});
+  return modules;
 }
 
 }  // namespace gpuskew

@@ -37,8 +37,9 @@ class ModuleCache {
   /// What the module file says. Every error names the file.
   ModuleIdentity identity(const HostRoot& root, const std::string& path);
 
-  /// The nvidia modules that a modules.dep names, as it names them. Empty where the file can not be read.
-  std::vector<std::string> named_in_dependencies(const HostRoot& root, const std::string& path);
+  /// The nvidia modules that a modules.dep names, as it names them. Empty where there is no such file; the error of one
+  /// that can not be read to its end.
+  Result<std::vector<std::string>> named_in_dependencies(const HostRoot& root, const std::string& path);
 
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // device and inode

@@ -20,19 +20,33 @@ constexpr std::size_t kMaxDirectories = 512;
 constexpr std::size_t kMaxEntries = 8192;
 constexpr int kMaxDepth = 4;  // extra/drivers/video/nvidia/nvidia.ko
 
-bool is_regular(const HostRoot& root, const std::string& path) {
+// A link that leads nowhere is no file; one that can not be looked at is an error.
+Result<bool> is_regular(const HostRoot& root, const std::string& path) {
   const auto status = root.status(path);
-  return status && status->kind == FileKind::Regular;
+  if (!status) {
+    return status.error().code == ErrorCode::NotFound ? Result<bool>(false) : tl::unexpected(status.error());
+  }
+  return status->kind == FileKind::Regular;
 }
 
-std::optional<std::string> module_by_dependencies(const HostRoot& root, const std::string& tree, ModuleCache& cache) {
-  for (const std::string& named : cache.named_in_dependencies(root, tree + "/modules.dep")) {
-    std::string path = named.starts_with('/') ? named : tree + "/" + named;
-    if (is_regular(root, path)) {
+// nullopt: it names none that is there, and the walk answers.
+Result<std::optional<std::string>> module_by_dependencies(const HostRoot& root, const std::string& tree,
+                                                          ModuleCache& cache) {
+  const auto named = cache.named_in_dependencies(root, tree + "/modules.dep");
+  if (!named) {
+    return tl::unexpected(named.error());
+  }
+  for (const std::string& name : *named) {
+    std::string path = name.starts_with('/') ? name : tree + "/" + name;
+    const auto is_there = is_regular(root, path);
+    if (!is_there) {
+      return tl::unexpected(is_there.error());
+    }
+    if (*is_there) {
       return path;
     }
   }
-  return std::nullopt;  // the walk answers
+  return std::nullopt;
 }
 
 // Where a distribution may put a module that is not the kernel's own, in the order modprobe prefers them.
@@ -42,20 +56,19 @@ class ModuleWalk {
  public:
   ModuleWalk(const HostRoot& root, std::string tree) : root_(root), tree_(std::move(tree)) {}
 
-  /// nullopt: there is none. An error when none was found and a part could not be searched.
+  /// nullopt: there is none. An error when a part could not be searched that modprobe prefers to what was found, or
+  /// that comes as soon.
   Result<std::optional<std::string>> find() {
-    for (const auto& entry : list(tree_)) {
+    for (const auto& entry : list(tree_, Place::Updates)) {
       if (entry.kind == FileKind::Directory) {
         search_top(entry.name);
       }
     }
-    if (!found_.empty()) {
-      return std::min_element(found_.begin(), found_.end())->second;
-    }
-    if (error_) {
+    const auto best = std::min_element(found_.begin(), found_.end());
+    if (error_ && (best == found_.end() || error_place_ <= best->first)) {
       return tl::unexpected(*error_);
     }
-    return std::nullopt;
+    return best == found_.end() ? std::nullopt : std::optional(best->second);
   }
 
  private:
@@ -77,7 +90,7 @@ class ModuleWalk {
 
   // Some 600 directories of drivers: only where NVIDIA's installer and distributions' prebuilt packages put it.
   void search_kernel_tree(const std::string& kernel) {
-    for (const auto& entry : list(kernel)) {
+    for (const auto& entry : list(kernel, Place::KernelTree)) {
       if (entry.kind == FileKind::Directory && entry.name.starts_with("nvidia")) {
         search(kernel + "/" + entry.name, Place::KernelTree, 2);
       }
@@ -87,28 +100,41 @@ class ModuleWalk {
   }
 
   void search(const std::string& directory, Place place, int depth) {
-    for (const auto& entry : list(directory)) {
+    for (const auto& entry : list(directory, place)) {
       const std::string path = directory + "/" + entry.name;
       if (entry.kind == FileKind::Directory) {
         if (depth > 1) {
           search(path, place, depth - 1);
         }
-      } else if (is_nvidia_module_name(entry.name) && is_regular(root_, path)) {
-        found_.emplace_back(place, path);
+      } else if (is_nvidia_module_name(entry.name)) {
+        const auto is_there = is_regular(root_, path);
+        if (!is_there) {
+          note(is_there.error(), place);
+        } else if (*is_there) {
+          found_.emplace_back(place, path);
+        }
       }
     }
   }
 
-  std::vector<DirectoryEntry> list(const std::string& directory) {
+  void note(Error error, Place place) {
+    if (!error_ || place < error_place_) {
+      error_ = std::move(error);
+      error_place_ = place;
+    }
+  }
+
+  std::vector<DirectoryEntry> list(const std::string& directory, Place place) {
     if (++directories_ > kMaxDirectories) {
-      error_ = Error{ErrorCode::TooLarge,
-                     "searching " + tree_ + ": more than " + std::to_string(kMaxDirectories) + " directories"};
+      note({ErrorCode::TooLarge,
+            "searching " + tree_ + ": more than " + std::to_string(kMaxDirectories) + " directories"},
+           place);
       return {};
     }
     auto entries = root_.list(directory, kMaxEntries);
     if (!entries) {
       if (entries.error().code != ErrorCode::NotFound) {
-        error_ = entries.error();
+        note(entries.error(), place);
       }
       return {};
     }
@@ -119,7 +145,8 @@ class ModuleWalk {
   std::string tree_;
   std::size_t directories_ = 0;
   std::vector<std::pair<Place, std::string>> found_;
-  std::optional<Error> error_;
+  std::optional<Error> error_;  ///< of the part that comes first in modprobe's order
+  Place error_place_ = Place::Updates;
 };
 
 template <class Part>
@@ -161,8 +188,12 @@ Fact<ModuleFile> read_module_file(const HostRoot& root, const Fact<KernelRelease
     if (!status) {
       return Fact<ModuleFile>::unknown(status.error(), tree);
     }
-    if (const auto path = module_by_dependencies(root, tree, cache)) {
-      return described(root, *path, tree, cache);
+    const auto named = module_by_dependencies(root, tree, cache);
+    if (!named) {
+      return Fact<ModuleFile>::unknown(named.error(), tree);
+    }
+    if (*named) {
+      return described(root, **named, tree, cache);
     }
     const auto found = ModuleWalk(root, tree).find();
     if (!found) {

@@ -51,11 +51,11 @@ TEST(ModuleCache, ReadsModulesDepAgainWhenItChanged) {
   const ScratchTree tree;
   const HostRoot root = tree.root();
   ModuleCache cache;
-  EXPECT_TRUE(cache.named_in_dependencies(root, "/modules.dep").empty());
+  EXPECT_TRUE(cache.named_in_dependencies(root, "/modules.dep")->empty());
   tree.write("/modules.dep", "kernel/a.ko: kernel/nvidia.ko\nupdates/nvidia.ko: kernel/a.ko\n");
-  EXPECT_EQ(cache.named_in_dependencies(root, "/modules.dep"), std::vector<std::string>{"updates/nvidia.ko"});
+  EXPECT_EQ(*cache.named_in_dependencies(root, "/modules.dep"), std::vector<std::string>{"updates/nvidia.ko"});
   tree.write("/modules.dep", "kernel/a.ko: kernel/nvidia.ko\n");
-  EXPECT_TRUE(cache.named_in_dependencies(root, "/modules.dep").empty());
+  EXPECT_TRUE(cache.named_in_dependencies(root, "/modules.dep")->empty());
 }
 
 TEST(ModuleCache, ReadsAFileAgainOnlyWhenItChanged) {

@@ -160,6 +160,52 @@ TEST(ModuleFile, IsUnknownWhenTheTreeCanNotBeRead) {
   EXPECT_TRUE(read(tree).is_unknown());
 }
 
+TEST(ModuleFile, IsUnknownWhenAPlaceThatComesFirstCanNotBeSearched) {
+  const ScratchTree tree;
+  write_module(tree, "extra/nvidia.ko");
+  tree.broken(in_tree("updates/nvidia.ko"));
+  const auto fact = read(tree);
+  ASSERT_TRUE(fact.is_unknown());
+  EXPECT_NE(fact.why().what.find(in_tree("updates/nvidia.ko")), std::string::npos) << fact.why().what;
+}
+
+TEST(ModuleFile, IsUnknownWhenItsOwnPlaceCanNotBeSearchedWhole) {
+  const ScratchTree tree;
+  write_module(tree, "extra/a/nvidia.ko");
+  tree.broken(in_tree("extra/b/nvidia.ko"));
+  EXPECT_TRUE(read(tree).is_unknown());
+}
+
+TEST(ModuleFile, IsKnownThoughAPlaceThatComesLaterCanNotBeSearched) {
+  const ScratchTree tree;
+  write_module(tree, "updates/nvidia.ko");
+  tree.broken(in_tree("extra/nvidia.ko"));
+  ASSERT_TRUE(read(tree).is_known());
+  EXPECT_EQ(read(tree)->path, in_tree("updates/nvidia.ko"));
+}
+
+TEST(ModuleFile, IsUnknownWhenModulesDepCanNotBeRead) {
+  const ScratchTree tree;
+  write_module(tree, "updates/nvidia.ko");
+  tree.broken(in_tree("modules.dep"));
+  const auto fact = read(tree);
+  ASSERT_TRUE(fact.is_unknown());
+  EXPECT_NE(fact.why().what.find(in_tree("modules.dep")), std::string::npos) << fact.why().what;
+  tree.remove(in_tree("modules.dep"));
+  tree.write(in_tree("modules.dep"), std::string(1U << 20, 'x'));
+  EXPECT_EQ(read(tree).why().code, ErrorCode::Malformed);
+  tree.remove(in_tree("modules.dep"));
+  EXPECT_TRUE(read(tree).is_known());
+}
+
+TEST(ModuleFile, IsUnknownWhenTheOneThatModulesDepNamesCanNotBeLookedAt) {
+  const ScratchTree tree;
+  tree.write(in_tree("modules.dep"), "updates/nvidia.ko:\n");
+  tree.broken(in_tree("updates/nvidia.ko"));
+  write_module(tree, "extra/nvidia.ko");
+  EXPECT_TRUE(read(tree).is_unknown());
+}
+
 TEST(ModuleFile, IsUnknownWhenTheTreeIsTooLargeToSearch) {
   const ScratchTree tree;
   for (int index = 0; index < 600; ++index) {
