@@ -98,6 +98,64 @@ bool is_trace_line(std::string_view line) {
   return contains(line, "+0x") && contains(line, "/0x") && contains(line, "[nvidia");
 }
 
+// "Modules linked in: ipt_REJECT nvidia_uvm(OE-) nvidia(OE)": the kernel breaks a long list into several records, of
+// which only the first has these words.
+constexpr std::string_view kModuleList = "Modules linked in:";
+constexpr std::size_t kMaxModulesText = 256;
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!(text = without_indent(text)).empty()) {
+    words.push_back(text.substr(0, text.find(' ')));
+    text.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+/// "nvidia_uvm", "nvidia_uvm(OE-)"
+bool is_module_word(std::string_view word) {
+  constexpr std::string_view kNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  constexpr std::string_view kFlagBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
+  const std::size_t open = std::min(word.find('('), word.size());
+  const std::string_view flags = word.substr(open);
+  return open > 0 && word.substr(0, open).find_first_not_of(kNameBytes) == std::string_view::npos &&
+         (flags.empty() ||
+          (flags.size() > 2 && flags.find_first_not_of(kFlagBytes, 1) == flags.size() - 1 && flags.back() == ')'));
+}
+
+/// The kernel's mark of a module that was being loaded (+) or unloaded (-) when it wrote the list.
+bool is_marked(std::string_view word) {
+  return word.ends_with("-)") || word.ends_with("+)");
+}
+
+struct ModuleList {
+  std::string text;  ///< what it says of nvidia modules, the marked ones first; "" for no list or none of them
+  bool is_marked = false;
+};
+
+ModuleList module_list(std::string_view line) {
+  const bool has_head = line.starts_with(kModuleList);
+  const auto words = words_of(has_head ? line.substr(kModuleList.size()) : line);
+  const bool is_list = has_head || std::all_of(words.begin(), words.end(), is_module_word);
+  ModuleList list;
+  for (const bool wants_marked : {true, false}) {
+    for (const std::string_view word : words) {
+      const bool is_wanted = word.starts_with("nvidia") && is_module_word(word) && is_marked(word) == wants_marked;
+      if (is_list && is_wanted && list.text.size() + word.size() < kMaxModulesText) {
+        list.text.append(" ").append(word);
+        list.is_marked = list.is_marked || wants_marked;
+      }
+    }
+  }
+  if (!has_head && !list.is_marked) {
+    return {};  // any text of one such word would be a list
+  }
+  if (!list.text.empty()) {
+    list.text.insert(0, kModuleList);
+  }
+  return list;
+}
+
 bool is_note(std::string_view line) {
   return contains(line, "BUG: ") || contains(line, "WARNING: ") || contains(line, "Oops: ") ||
          contains(line, " blocked for more than ");
@@ -165,6 +223,9 @@ bool KernelLogScanner::feed_kernel_line(Time at, std::string_view line) {
   }
   if (is_trace_line(line)) {
     return feed_trace(at, line);
+  }
+  if (const ModuleList modules = module_list(line); !modules.text.empty()) {
+    return feed_modules(at, modules.text, modules.is_marked);
   }
   if (start_message(at, line)) {
     return judge_message();
@@ -252,8 +313,32 @@ bool KernelLogScanner::feed_trace(Time at, std::string_view line) {
   message_ = {};
   message_.kind = Message::Kind::Trace;
   message_.at = at;
-  const bool has_note = is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap;
-  return add(at, trace, has_note ? note_ + " " + std::string(line) : std::string(line));
+  std::string text(line.substr(0, KernelLogEvent::kMaxText));
+  if (is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap && text.size() + 1 < KernelLogEvent::kMaxText) {
+    text.insert(0, note_.substr(0, KernelLogEvent::kMaxText - text.size() - 1) + " ");
+  }
+  return add(at, trace, text);
+}
+
+// Before an oops's trace (arm64), or in the midst of it or behind it (x86).
+bool KernelLogScanner::feed_modules(Time at, std::string_view modules, bool is_marked) {
+  KernelLogEvent* event = message_.kind == Message::Kind::Trace ? find(LogLine{KernelLogKind::KernelTrace}) : nullptr;
+  if (event != nullptr) {
+    message_.at = at;
+    const bool is_news = is_marked && !contains(event->text, modules);
+    const std::size_t room = KernelLogEvent::kMaxText - std::min(KernelLogEvent::kMaxText, modules.size() + 1);
+    if (is_marked || event->text.size() <= room) {
+      event->text = printable(event->text.substr(0, room) + " " + std::string(modules));
+    }
+    return is_news;
+  }
+  if (is_marked) {
+    return feed_trace(at, modules);
+  }
+  if (is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap && !contains(note_, kModuleList)) {
+    note_.append(" ").append(modules);
+  }
+  return false;
 }
 
 KernelLogEvent* KernelLogScanner::find(const LogLine& line) {

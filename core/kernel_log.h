@@ -51,6 +51,9 @@ class KernelLogScanner {
   bool feed_kernel_line(Time at, std::string_view line);
   bool feed_message(Time at, std::string_view line);
   bool feed_trace(Time at, std::string_view line);
+  /// `modules`: what a list of the modules in memory says of nvidia's. One of them that was being loaded or unloaded is
+  /// a sign by itself; else the list only completes what stands around it.
+  bool feed_modules(Time at, std::string_view modules, bool is_marked);
   bool start_message(Time at, std::string_view line);
   bool judge_message();
   bool add(Time at, const LogLine& line, std::string_view text);

@@ -155,6 +155,53 @@ TEST(KernelLogScannerTest, ATraceIsOneEventWithWhatItIsAbout) {
   EXPECT_NE(events[0].text.find("uvm_global_exit+0x68/0xe8 [nvidia_uvm]"), std::string::npos);
 }
 
+TEST(KernelLogScannerTest, ATraceKeepsTheModulesThatWereBeingUnloaded) {
+  const std::string note = "Internal error: Oops: 96000004 [#1] SMP";
+  const std::string modules = "Modules linked in: ipt_REJECT nvidia_uvm(OE-) nvidia(OE) mlx5_ib [last unloaded: xfs]";
+  const std::string kept = "Modules linked in: nvidia_uvm(OE-) nvidia(OE)";
+  const std::string trace = " uvm_global_exit+0x68/0xe8 [nvidia_uvm]";
+  const auto before = events_of({note, modules, "Call trace:", trace});
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].kind, Kind::KernelTrace);
+  EXPECT_EQ(before[0].text, note + " " + kept + trace);
+  EXPECT_EQ(before[0].count, 1u);
+  const auto behind = events_of({note, trace, modules, trace});
+  ASSERT_EQ(behind.size(), 1u);
+  EXPECT_EQ(behind[0].text, note + " " + trace.substr(1) + " " + kept + " " + trace.substr(1));
+  EXPECT_EQ(events_of({modules}).at(0).text, kept) << "a sign by itself";
+}
+
+TEST(KernelLogScannerTest, AListOfModulesFindsRoomHoweverLongItAndTheTraceAre) {
+  std::string modules = "Modules linked in:";
+  while (modules.size() < 900) {
+    modules += " nf_conntrack nvidia_drm(OE)";
+  }
+  modules += " nvidia_uvm(OE-)";
+  const std::string note = "BUG: unable to handle page fault " + std::string(800, 'x');
+  EXPECT_NE(events_of({note, modules}).at(0).text.find(" nvidia_uvm(OE-) nvidia_drm(OE)"), std::string::npos);
+  std::vector<std::string> lines(20, " uvm_global_exit+0x68/0xe8 [nvidia_uvm]");
+  lines.push_back(modules);
+  const auto events = events_of(lines);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_NE(events[0].text.find(" nvidia_uvm(OE-)"), std::string::npos);
+  EXPECT_LE(events[0].text.size(), KernelLogEvent::kMaxText);
+}
+
+TEST(KernelLogScannerTest, TheSecondRecordOfAListOfModulesIsOne) {
+  const auto events = events_of({"Modules linked in: xfs ib_core", " mlx5_ib nvidia_uvm(POE-) nvidia(POE) ast"});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].text, "Modules linked in: nvidia_uvm(POE-) nvidia(POE)");
+}
+
+TEST(KernelLogScannerTest, AListOfModulesAtRestIsNoSignByItself) {
+  const std::string modules = "Modules linked in: xfs(E-) nvidia_uvm(OE) nvidia(OE)";
+  EXPECT_TRUE(events_of({"WARNING: CPU: 3 PID: 1 at fs/xfs/xfs.c:1", modules}).empty());
+  EXPECT_TRUE(events_of({"nvidia", "nvidia(OE) nvidia_uvm", "nvidia_uvm(OE-), said somebody"}).empty());
+  const auto events = events_of({"Oops: 0000 [#1] SMP", modules, " os_x+0x1/0x2 [nvidia]"});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].text, "Oops: 0000 [#1] SMP Modules linked in: nvidia_uvm(OE) nvidia(OE) os_x+0x1/0x2 [nvidia]");
+}
+
 TEST(KernelLogScannerTest, GoesOnWhereAnotherEnded) {
   KernelLogScanner scanner(events_of({kLoading, "NVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x62:0x65:1792)"}));
   scanner.feed(kLogStart + 1h, LogSource::Kernel, "NVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x62:0x65:1792)");
@@ -195,6 +242,7 @@ RC_GTEST_PROP(KernelLogScannerProperty, IsBoundedAndKeepsTheOrder, ()) {
                                         "NVRM: ",
                                         "NVRM: Xid (",
                                         "  uvm_global_exit+0x68/0xe8 [nvidia_uvm]",
+                                        "Modules linked in: xfs nvidia_uvm(OE-) nvidia(OE)",
                                         "nvidia: version magic 'a"};
   const auto any_line = rc::gen::oneOf(
       rc::gen::elementOf(pieces), rc::gen::arbitrary<std::string>(), rc::gen::map(rc::gen::inRange(0, 9999), [](int n) {
