@@ -23,6 +23,32 @@ TEST(DriverContainer, IsAtWorkWhenOnlyItsPidFileIsThere) {
   EXPECT_EQ(fact.source(), "/run/nvidia/nvidia-driver.pid");
 }
 
+TEST(DriverContainer, IsNotAtWorkWhenTheProcessOfItsPidFileIsGone) {
+  const ScratchTree tree;
+  tree.write("/run/nvidia/nvidia-driver.pid", "4120\n");
+  tree.write("/proc/stat", "cpu 1\n");
+  EXPECT_TRUE(read_driver_container(tree.root()).is_absent());
+  tree.directory("/proc/4120");
+  EXPECT_EQ(*read_driver_container(tree.root()), (DriverContainer{"/run/nvidia/driver", false}));
+  tree.remove("/proc/4120");
+  tree.directory("/run/nvidia/driver/usr");
+  EXPECT_EQ(*read_driver_container(tree.root()), (DriverContainer{"/run/nvidia/driver", true}));
+}
+
+TEST(DriverContainer, IsAtWorkWhenItsPidFileNamesNoProcessOrProcessesCanNotBeSeen) {
+  const ScratchTree tree;
+  tree.write("/run/nvidia/nvidia-driver.pid", "4120\n");
+  EXPECT_TRUE(read_driver_container(tree.root()).is_known()) << "no /proc";
+  tree.write("/proc/stat", "cpu 1\n");
+  tree.broken("/proc/4120");
+  EXPECT_TRUE(read_driver_container(tree.root()).is_known());
+  for (const char* text : {"", "\n", "0\n", "-1\n", "x4119\n", "4119x\n", "99999999999999999999\n"}) {
+    tree.remove("/run/nvidia/nvidia-driver.pid");
+    tree.write("/run/nvidia/nvidia-driver.pid", text);
+    EXPECT_TRUE(read_driver_container(tree.root()).is_known()) << text;
+  }
+}
+
 TEST(DriverContainer, IsAbsentWhenNeitherIsThere) {
   const ScratchTree tree;
   tree.directory("/run/nvidia/driver");
