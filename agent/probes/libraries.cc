@@ -93,6 +93,11 @@ class LibrarySearch {
       auto path = root.resolve(link);
       if (!path && path.error().code == ErrorCode::NotFound) {
         path = versioned_file(root, directory, name, entries);
+        // A program asks for the link, and gets nothing however many files there are.
+        if (path && root.read_link(link)) {
+          path = fail(ErrorCode::Malformed,
+                      prefix_ + link + " is a link that leads nowhere, though " + prefix_ + *path + " is there");
+        }
       }
       if (!path) {
         note(path.error());

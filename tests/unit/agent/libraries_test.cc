@@ -83,8 +83,19 @@ TEST(Libraries, WithoutALinkCountWhenThereIsOneVersion) {
   tree.write(std::string(kDebian) + "libnvidia-ml.so.535.104.05", "x");
   tree.write(std::string(kDebian) + "libnvidia-ml.so.debug", "x");
   EXPECT_EQ(read_libraries(tree.root())->at(0).version.text(), "535.104.05");
-  tree.link(std::string(kDebian) + "libnvidia-ml.so.1", "libnvidia-ml.so.535.54.03");  // dangling: no link
-  EXPECT_EQ(read_libraries(tree.root())->at(0).version.text(), "535.104.05");
+}
+
+TEST(Libraries, AreUnknownWhereTheirLinkLeadsNowhere) {
+  const ScratchTree tree;
+  tree.write(std::string(kDebian) + "libnvidia-ml.so.535.104.05", "x");
+  tree.link(std::string(kDebian) + "libnvidia-ml.so.1", "libnvidia-ml.so.535.54.03");
+  const auto fact = read_libraries(tree.root());
+  ASSERT_TRUE(fact.is_unknown());
+  EXPECT_EQ(fact.why().what,
+            "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is a link that leads nowhere, though "
+            "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.104.05 is there");
+  tree.remove(std::string(kDebian) + "libnvidia-ml.so.535.104.05");
+  EXPECT_TRUE(read_libraries(tree.root()).is_absent()) << "what an uninstalled package left behind";
 }
 
 TEST(Libraries, AreUnknownWithSeveralVersionsAndNoLink) {
