@@ -37,6 +37,7 @@ std::string_view trimmed(std::string_view text) {
 
 void CdiSpecScanner::feed(std::string_view block) {
   for (const char c : block) {
+    has_nul_ = has_nul_ || c == '\0';
     if (form_ == Form::Unknown) {
       if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
         continue;
@@ -50,7 +51,31 @@ void CdiSpecScanner::feed(std::string_view block) {
 void CdiSpecScanner::finish() {
   if (form_ == Form::Yaml) {
     end_yaml_line();
+  } else if (in_string_) {
+    look_at(text_);
   }
+}
+
+std::string CdiSpecScanner::problem() const {
+  if (form_ == Form::Unknown) {
+    return "it is empty";
+  }
+  if (has_nul_) {
+    return "it holds NUL bytes";
+  }
+  if (form_ == Form::Json && !is_broken_ && !has_ended_) {
+    return "it ends in the middle of its JSON";
+  }
+  if (is_broken_) {
+    return "its JSON goes on behind its end";
+  }
+  if (is_stray_) {
+    return "a line in it is no YAML";
+  }
+  if (kind_.find('/') == std::string::npos) {
+    return kind_.empty() ? "it has no kind" : "its kind is no vendor and class";
+  }
+  return has_devices_ ? "" : "it has no devices";
 }
 
 void CdiSpecScanner::take_json(char c) {
@@ -64,6 +89,10 @@ void CdiSpecScanner::take_json(char c) {
     }
     return;
   }
+  if (has_ended_) {
+    is_broken_ = is_broken_ || (c != ' ' && c != '\t' && c != '\r' && c != '\n');
+    return;
+  }
   switch (c) {
     case '"':
       in_string_ = true;
@@ -71,6 +100,7 @@ void CdiSpecScanner::take_json(char c) {
       break;
     case ':':
       top_key_ = depth_ == 1 ? last_string_ : top_key_;
+      has_devices_ = has_devices_ || (depth_ == 1 && top_key_ == "devices");
       break;
     case '{':
     case '[':
@@ -81,6 +111,7 @@ void CdiSpecScanner::take_json(char c) {
     case '}':
     case ']':
       depth_ -= depth_ > 0 ? 1 : 0;
+      has_ended_ = depth_ == 0;
       break;
     case ',':
       top_key_ = depth_ == 1 ? std::string() : top_key_;
@@ -95,7 +126,7 @@ void CdiSpecScanner::end_json_string() {
   if (depth_ == 1 && top_key_ == "kind" && kind_.empty()) {
     kind_ = text_;
   }
-  find_versions(text_);
+  look_at(text_);
   last_string_ = text_;
 }
 
@@ -115,6 +146,11 @@ void CdiSpecScanner::end_yaml_line() {
     const std::size_t colon = line.find(':');
     section_ = trimmed(line.substr(0, colon));
     has_item_ = false;
+    has_devices_ = has_devices_ || (section_ == "devices" && colon != std::string_view::npos);
+    // A directive, a document's mark, the end of a list in brackets.
+    const bool is_mark =
+        line.starts_with("---") || line.starts_with("...") || line.find_first_of("%]}") == 0 || section_.empty();
+    is_stray_ = is_stray_ || (colon == std::string_view::npos && !is_mark);
     if (section_ == "kind" && kind_.empty() && colon != std::string_view::npos) {
       std::string_view value = line.substr(colon + 1);
       value = value.substr(0, value.find(" #"));
@@ -125,11 +161,12 @@ void CdiSpecScanner::end_yaml_line() {
     has_item_ = true;
     devices_ += indent == item_indent_ ? 1 : 0;
   }
-  find_versions(line);
+  look_at(line);
   text_.clear();
 }
 
-void CdiSpecScanner::find_versions(std::string_view text) {
+void CdiSpecScanner::look_at(std::string_view text) {
+  names_nvidia_ = names_nvidia_ || text.find("nvidia") != std::string_view::npos;
   if (cuda_.empty()) {
     cuda_ = version_behind(text, "libcuda.so.");
   }

@@ -14,6 +14,12 @@ class CdiSpecScanner {
   void feed(std::string_view block);
   void finish();
 
+  /// Once finished: why those who read specifications can not take this one ("it has no kind"); "" for a whole one. Not
+  /// a parser's verdict: what a file that was cut off, or is no specification at all, can not hide.
+  std::string problem() const;
+  /// Whether "nvidia" stands anywhere in it.
+  bool names_nvidia() const { return names_nvidia_; }
+
   /// "nvidia.com/gpu"; "" when there was none.
   const std::string& kind() const { return kind_; }
   /// Entries of the list "devices".
@@ -26,7 +32,7 @@ class CdiSpecScanner {
   void end_json_string();
   void take_yaml(char c);
   void end_yaml_line();
-  void find_versions(std::string_view text);
+  void look_at(std::string_view text);
 
   enum class Form : std::uint8_t { Unknown, Yaml, Json };
   Form form_ = Form::Unknown;
@@ -35,9 +41,14 @@ class CdiSpecScanner {
   std::string cuda_;
   std::string ml_;
   std::uint32_t devices_ = 0;
+  bool names_nvidia_ = false;
+  bool has_devices_ = false;  ///< the key, whatever its list holds
+  bool has_nul_ = false;
 
   // JSON
   std::size_t depth_ = 0;
+  bool has_ended_ = false;  ///< the outermost bracket is closed
+  bool is_broken_ = false;
   bool in_string_ = false;
   bool escaped_ = false;
   std::string last_string_;  ///< a key, once its ':' has come
@@ -47,6 +58,7 @@ class CdiSpecScanner {
   std::string section_;          ///< the key at the margin
   std::size_t item_indent_ = 0;  ///< of the first "- " in section_
   bool has_item_ = false;
+  bool is_stray_ = false;  ///< a line at the margin was no key
 };
 
 }  // namespace gpuskew

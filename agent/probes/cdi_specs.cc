@@ -38,6 +38,11 @@ Result<CdiSpec> scan(const HostRoot& root, const std::string& path) {
     }
   }
   scanner.finish();
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  const std::string problem = scanner.problem();
+  if (!problem.empty() && (scanner.names_nvidia() || name.find("nvidia") != std::string_view::npos)) {
+    return fail(ErrorCode::Malformed, "reading " + path + " as a CDI specification: " + problem);
+  }
   return CdiSpec{path, scanner.kind(), scanner.devices(), scanner.driver_version()};
 }
 
@@ -58,11 +63,11 @@ Result<CdiSpec> CdiSpecCache::read(const HostRoot& root, const std::string& path
     return known->second.spec;
   }
   auto spec = scan(root, path);
-  if (spec) {
+  if (spec || spec.error().code == ErrorCode::Malformed) {
     if (entries_.size() == kMaxFiles) {
       entries_.clear();
     }
-    entries_.insert_or_assign(path, Entry{status, *spec});
+    entries_.insert_or_assign(path, Entry{status, spec});
   }
   return spec;
 }

@@ -85,6 +85,37 @@ TEST(CdiSpec, TakesNoLinksNameForAVersion) {
   EXPECT_EQ(scanned("a: libcuda.so.1\nb: libcuda.so.555.58.\n", 9).driver_version(), "555.58");
 }
 
+TEST(CdiSpec, ThatIsWholeHasNoProblem) {
+  EXPECT_EQ(scanned(kYaml, 7).problem(), "");
+  EXPECT_EQ(scanned(std::string(kJson) + "\n\n", 7).problem(), "");
+  EXPECT_EQ(scanned("# c\n%YAML 1.2\n---\n\ncdiVersion: '0.5.0'\nkind: \"a.b/c\"\ndevices: []\n...\n", 3).problem(),
+            "");
+}
+
+TEST(CdiSpec, OfJsonThatIsCutOffAnywhereHasAProblem) {
+  const std::string_view whole = kJson;
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_NE(scanned(whole.substr(0, length), 64).problem(), "") << length;
+  }
+  EXPECT_EQ(scanned(std::string(kJson) + "}", 64).problem(), "its JSON goes on behind its end");
+  EXPECT_EQ(scanned(R"({"kind":"nvidia.com/gpu","devices":[{"na)", 64).problem(), "it ends in the middle of its JSON");
+}
+
+TEST(CdiSpec, SaysWhyItIsNone) {
+  EXPECT_EQ(scanned("", 9).problem(), "it is empty");
+  EXPECT_EQ(scanned(std::string(3, '\0'), 9).problem(), "it holds NUL bytes");
+  EXPECT_EQ(scanned("cdiVersion: 0.5.0\nkind: nvidia.c", 9).problem(), "its kind is no vendor and class");
+  EXPECT_EQ(scanned("cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n", 9).problem(), "it has no devices");
+  EXPECT_EQ(scanned("cdiVersion: 0.5.0\ndevices:\n- name: '0'\n", 9).problem(), "it has no kind");
+  EXPECT_EQ(scanned("garbage\nkind: nvidia.com/gpu\ndevices: []\n", 9).problem(), "a line in it is no YAML");
+}
+
+TEST(CdiSpec, KnowsWhetherItNamesNvidia) {
+  EXPECT_TRUE(scanned("x: /dev/nvidia0", 3).names_nvidia());
+  EXPECT_TRUE(scanned(R"({"a":"nvidia.co)", 3).names_nvidia());
+  EXPECT_FALSE(scanned("x: /dev/dri", 3).names_nvidia());
+}
+
 TEST(CdiSpec, OfRubbishSaysNothing) {
   for (const std::string& text :
        {std::string(), std::string("}}}]]]"), std::string("{\"kind\":1,\"devices\":[[[{"), std::string(1u << 20, 'x'),

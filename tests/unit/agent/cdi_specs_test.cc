@@ -51,6 +51,30 @@ TEST(CdiSpecs, AreUnknownWhereOneCanNotBeReadOrIsTooLarge) {
   EXPECT_TRUE(read_cdi_specs(tree.root(), nullptr).is_unknown());
 }
 
+TEST(CdiSpecs, AreUnknownWhereOneOfNvidiasIsBroken) {
+  CdiSpecCache cache;
+  for (const char* text : {"", "   ", "cdiVersion: 0.5.0\nkind: nvidia.c", "garbage\n",
+                           R"({"cdiVersion":"0.6.0","kind":"nvidia.com/gpu","devices":[{"na)"}) {
+    const ScratchTree tree;
+    tree.write("/etc/cdi/nvidia.yaml", text);
+    for (int round = 0; round < 2; ++round) {
+      const auto specs = read_cdi_specs(tree.root(), &cache);
+      ASSERT_TRUE(specs.is_unknown()) << text;
+      EXPECT_EQ(specs.source(), "/etc/cdi/nvidia.yaml");
+      EXPECT_NE(specs.why().what.find("/etc/cdi/nvidia.yaml as a CDI specification: "), std::string::npos)
+          << specs.why().what;
+    }
+  }
+}
+
+TEST(CdiSpecs, OfOthersMayBeBroken) {
+  const ScratchTree tree;
+  tree.write("/etc/cdi/other.json", R"({"kind":"example.com/gpu","devices":[{)");
+  EXPECT_TRUE(read_cdi_specs(tree.root(), nullptr)->empty());
+  tree.write("/etc/cdi/gpus.json", R"({"kind":"nvidia.com/gpu","devices":[{)");
+  EXPECT_TRUE(read_cdi_specs(tree.root(), nullptr).is_unknown());
+}
+
 TEST(CdiSpecs, BeyondTheLimitAreUnknown) {
   const ScratchTree tree;
   for (std::size_t at = 0; at <= kMaxCdiSpecs; ++at) {
