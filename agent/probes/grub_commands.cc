@@ -239,9 +239,17 @@ void GrubScript::load_environment(const Command& command) {
   GrubValue path = variables_.get("prefix");
   path.text += "/grubenv";
   const std::vector<GrubValue> words = arguments(command, 1);
+  std::vector<std::string> wanted;  // none: all
+  bool wants_known = true;
   for (std::size_t at = 0; at < words.size(); ++at) {
+    constexpr std::string_view kFileOption = "--file=";
     if ((words[at].text == "-f" || words[at].text == "--file") && at + 1 < words.size()) {
-      path = words[at + 1];
+      path = words[++at];
+    } else if (words[at].text.starts_with(kFileOption)) {
+      path = GrubValue{words[at].text.substr(kFileOption.size()), words[at].is_known};
+    } else if (!words[at].text.starts_with('-')) {
+      wanted.push_back(words[at].text);
+      wants_known = wants_known && words[at].is_known;
     }
   }
   const auto block = path.is_known && path.text.starts_with('/')
@@ -253,12 +261,19 @@ void GrubScript::load_environment(const Command& command) {
   const auto environment =
       block ? parse_grub_environment(*block) : Result<GrubEnvironment>(tl::unexpected(block.error()));
   // On btrfs and the like grub writes its variables to a place outside the file, and notes that in it.
-  if (!environment || environment->contains("env_block") || mode_ == Mode::Maybe) {
-    variables_.lose_all();
+  if (!environment || environment->contains("env_block") || mode_ == Mode::Maybe || !wants_known) {
+    if (wanted.empty() || !wants_known) {
+      variables_.lose_all();
+    }
+    for (const std::string& name : wanted) {
+      change(name, GrubValue{"", false});
+    }
     return;
   }
   for (const auto& [name, value] : *environment) {
-    change(name, GrubValue{value, true});
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) {
+      change(name, GrubValue{value, true});
+    }
   }
 }
 

@@ -78,6 +78,21 @@ TEST(GrubVariables, AreUnknownWhereNoFileDecides) {
   EXPECT_EQ(chosen("set default=1\neval set default=2"), "unknown");
 }
 
+TEST(GrubVariables, AreLoadedFromTheEnvironmentByName) {
+  const Files files{{"/boot/grub/grubenv", grub_environment("saved_entry=2\nnext_entry=3\n")},
+                    {"/boot/grub/other", grub_environment("saved_entry=5\nnext_entry=6\n")},
+                    {"/boot/grub/elsewhere", grub_environment("env_block=512+1\n")}};
+  const std::string choice = "\nset default=\"${next_entry}${saved_entry}\"";
+  EXPECT_EQ(chosen("load_env" + choice, files), "32");
+  EXPECT_EQ(chosen("load_env saved_entry" + choice, files), "2");
+  EXPECT_EQ(chosen("load_env --skip-sig saved_entry next_entry" + choice, files), "32");
+  EXPECT_EQ(chosen("load_env -f ${prefix}/other next_entry" + choice, files), "6");
+  EXPECT_EQ(chosen("load_env --file=${prefix}/other next_entry" + choice, files), "6");
+  EXPECT_EQ(chosen("load_env -f ${prefix}/elsewhere saved_entry" + choice, files), "unknown");
+  EXPECT_EQ(chosen("load_env -f ${prefix}/elsewhere prev_entry" + choice, files), "");
+  EXPECT_EQ(chosen("load_env $root" + choice, files), "unknown");
+}
+
 TEST(GrubConfig, TakesInItsOwnFilesOnly) {
   const Files files{{"/boot/grub/custom.cfg", "set default=7"}};
   EXPECT_EQ(chosen("source $prefix/custom.cfg", files), "7");
