@@ -156,6 +156,19 @@ ModuleList module_list(std::string_view line) {
   return list;
 }
 
+/// At most kMaxText bytes, at the cost of the end of `text`.
+std::string joined(std::string_view text, std::string_view last) {
+  const std::size_t room = KernelLogEvent::kMaxText - std::min(KernelLogEvent::kMaxText, last.size() + 1);
+  return std::string(text.substr(0, room)).append(" ").append(last);
+}
+
+/// The list in a trace's text, when it has a marked module; "" else.
+std::string marked_modules(std::string_view text) {
+  const std::size_t at = text.find(kModuleList);
+  ModuleList list = at == std::string_view::npos ? ModuleList() : module_list(text.substr(at));
+  return list.is_marked ? std::move(list.text) : std::string();
+}
+
 bool is_note(std::string_view line) {
   return contains(line, "BUG: ") || contains(line, "WARNING: ") || contains(line, "Oops: ") ||
          contains(line, " blocked for more than ");
@@ -313,11 +326,8 @@ bool KernelLogScanner::feed_trace(Time at, std::string_view line) {
   message_ = {};
   message_.kind = Message::Kind::Trace;
   message_.at = at;
-  std::string text(line.substr(0, KernelLogEvent::kMaxText));
-  if (is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap && text.size() + 1 < KernelLogEvent::kMaxText) {
-    text.insert(0, note_.substr(0, KernelLogEvent::kMaxText - text.size() - 1) + " ");
-  }
-  return add(at, trace, text);
+  const bool has_note = is_note(note_) && at >= note_at_ && at - note_at_ <= kNoteGap;
+  return add(at, trace, has_note ? joined(note_, line.substr(0, KernelLogEvent::kMaxText - 1)) : std::string(line));
 }
 
 // Before an oops's trace (arm64), or in the midst of it or behind it (x86).
@@ -325,12 +335,11 @@ bool KernelLogScanner::feed_modules(Time at, std::string_view modules, bool is_m
   KernelLogEvent* event = message_.kind == Message::Kind::Trace ? find(LogLine{KernelLogKind::KernelTrace}) : nullptr;
   if (event != nullptr) {
     message_.at = at;
-    const bool is_news = is_marked && !contains(event->text, modules);
-    const std::size_t room = KernelLogEvent::kMaxText - std::min(KernelLogEvent::kMaxText, modules.size() + 1);
-    if (is_marked || event->text.size() <= room) {
-      event->text = printable(event->text.substr(0, room) + " " + std::string(modules));
+    const bool is_new = !contains(event->text, modules);
+    if (is_new && (is_marked || event->text.size() + modules.size() < KernelLogEvent::kMaxText)) {
+      event->text = printable(joined(event->text, modules));
     }
-    return is_news;
+    return is_new && is_marked;
   }
   if (is_marked) {
     return feed_trace(at, modules);
@@ -353,6 +362,10 @@ bool KernelLogScanner::add(Time at, const LogLine& line, std::string_view text) 
   // A recovery says each time what is needed now.
   const bool is_news = event == nullptr || line.kind == KernelLogKind::DriverLoaded || line.xid == kRecoveryXid ||
                        event->last_at < newest_load(events_);
+  // What the trace of an oops said of a module counts until the driver is loaded anew, whatever hangs on it since.
+  const bool keeps = event != nullptr && line.kind == KernelLogKind::KernelTrace && marked_modules(text).empty() &&
+                     event->last_at >= newest_load(events_);
+  const std::string kept = keeps ? marked_modules(event->text) : std::string();
   if (event == nullptr) {
     make_room();
     events_.push_back(KernelLogEvent{line.kind, line.gpu, line.xid, "", "", "", at, at, 0});
@@ -360,7 +373,7 @@ bool KernelLogScanner::add(Time at, const LogLine& line, std::string_view text) 
   }
   event->ours = printable(line.ours);
   event->theirs = printable(line.theirs);
-  event->text = printable(text);
+  event->text = printable(kept.empty() ? std::string(text) : joined(text, kept));
   event->last_at = std::max(event->last_at, at);
   event->count += event->count < UINT32_MAX ? 1 : 0;
   return is_news;

@@ -187,6 +187,21 @@ TEST(KernelLogScannerTest, AListOfModulesFindsRoomHoweverLongItAndTheTraceAre) {
   EXPECT_LE(events[0].text.size(), KernelLogEvent::kMaxText);
 }
 
+TEST(KernelLogScannerTest, ALaterTraceDoesNotHideTheModulesUntilTheDriverIsLoadedAnew) {
+  KernelLogScanner scanner;
+  const std::string trace = " uvm_global_exit+0x68/0xe8 [nvidia_uvm]";
+  const auto keeps = [&scanner] { return scanner.events().at(0).text.find(" nvidia_uvm(OE-)") != std::string::npos; };
+  scanner.feed(kLogStart, LogSource::Kernel, "Modules linked in: xfs nvidia_uvm(OE-) nvidia(OE)");
+  scanner.feed(kLogStart + 3s, LogSource::Kernel, trace);
+  EXPECT_TRUE(keeps());
+  scanner.feed(kLogStart + 1h, LogSource::Kernel, "INFO: task nvidia-smi:123 blocked for more than 120 seconds.");
+  EXPECT_TRUE(keeps());
+  EXPECT_EQ(scanner.events().size(), 1u);
+  scanner.feed(kLogStart + 2h, LogSource::Kernel, kLoading);
+  scanner.feed(kLogStart + 3h, LogSource::Kernel, trace);
+  EXPECT_FALSE(keeps());
+}
+
 TEST(KernelLogScannerTest, TheSecondRecordOfAListOfModulesIsOne) {
   const auto events = events_of({"Modules linked in: xfs ib_core", " mlx5_ib nvidia_uvm(POE-) nvidia(POE) ast"});
   ASSERT_EQ(events.size(), 1u);
