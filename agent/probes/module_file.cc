@@ -199,6 +199,12 @@ Fact<ModuleFile> read_module_file(const HostRoot& root, const Fact<KernelRelease
     if (!found) {
       return Fact<ModuleFile>::unknown(found.error(), tree);
     }
+    if (*found && root.status(tree + "/modules.dep")) {
+      return Fact<ModuleFile>::unknown({ErrorCode::Malformed, **found + " is there and " + tree +
+                                                                  "/modules.dep does not name it: modprobe does not " +
+                                                                  "find it before depmod has run"},
+                                       tree);
+    }
     if (*found) {
       return described(root, **found, tree, cache);
     }

@@ -95,6 +95,8 @@ TEST_F(Check, LetsTheRebootPassOnceTheModuleIsBuilt) {
                             (modules / "5.15.0-122-generic/updates/dkms/nvidia.ko").string(), "version=550.90.07",
                             "license=NVIDIA", "vermagic=5.15.0-122-generic SMP mod_unload modversions "});
   ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(check(node, {"--next-boot"}).code, 2) << "depmod has not run: modprobe would not find it";
+  write_file(modules / "5.15.0-122-generic/modules.dep", "updates/dkms/nvidia.ko:\n");
   const Outcome next = check(node, {"--next-boot"});
   EXPECT_EQ(next.code, 0) << next.out << next.err;
   EXPECT_NE(next.out.find("next boot: keeps the GPU"), std::string::npos) << next.out;

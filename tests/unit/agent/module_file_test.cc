@@ -91,11 +91,15 @@ TEST(ModuleFile, IsFoundInALargeModulesDepAcrossBlocks) {
   EXPECT_EQ(read(tree)->path, in_tree("odd/place/nvidia.ko"));
 }
 
-TEST(ModuleFile, IsNotWhatAStaleModulesDepNames) {
+TEST(ModuleFile, IsUnknownWhereModprobeWouldNotFindIt) {
   const ScratchTree tree;
   tree.write(in_tree("modules.dep"), "updates/dkms/nvidia.ko:\n");
   EXPECT_TRUE(read(tree).is_absent());
   write_module(tree, "extra/nvidia.ko");
+  ASSERT_TRUE(read(tree).is_unknown()) << "depmod has not run since";
+  EXPECT_NE(read(tree).why().what.find("extra/nvidia.ko is there and"), std::string::npos) << read(tree).why().what;
+  EXPECT_NE(read(tree).why().what.find("depmod"), std::string::npos) << read(tree).why().what;
+  tree.write(in_tree("modules.dep"), "extra/nvidia.ko:\n");
   EXPECT_EQ(read(tree)->path, in_tree("extra/nvidia.ko"));
 }
 
