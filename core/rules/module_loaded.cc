@@ -105,9 +105,10 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
   } else {
     finding.reboot_helps = RebootHelps::Unknown;
     finding.reboot_why = file.is_known() ? "the module file is there; why it did not load is in the kernel log"
-                                         : "whether a module file exists could not be read";
-    finding.next_step =
-        on_node(scene, "sudo modprobe -v nvidia; sudo dmesg | grep -iE \"nvidia|nvrm|lockdown|module verification\"");
+                                         : "the module file is unknown, because " + file.why().what;
+    finding.next_step = on_node(
+        scene,
+        "sudo depmod -a; sudo modprobe -v nvidia; sudo dmesg | grep -iE \"nvidia|nvrm|lockdown|module verification\"");
   }
 }
 
