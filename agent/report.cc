@@ -5,7 +5,6 @@
 
 #include "agent/host_root.h"
 #include "agent/kernel_log/kernel_log_reader.h"
-#include "agent/resident_memory.h"
 #include "agent/take_snapshot.h"
 #include "runtime/log.h"
 
@@ -39,8 +38,6 @@ Reporter::Reporter(const HostRoot& root, const Log& log, std::string node, State
 void Reporter::read(Time now) {
   Snapshot snapshot = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
   snapshot.expected_gpus = expected_gpus_;
-  // The probes' pages must not lie beside those of what follows.
-  release_unused_memory();
   attach_kernel_log(snapshot, now);
   log_changes(snapshot);
   memory_.attach(snapshot);

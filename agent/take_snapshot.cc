@@ -21,7 +21,6 @@
 #include "agent/probes/pod_root.h"
 #include "agent/probes/validations.h"
 #include "agent/probes/wsl.h"
-#include "agent/resident_memory.h"
 
 namespace gpuskew {
 namespace {
@@ -105,12 +104,8 @@ Snapshot take_snapshot(const HostRoot& root, std::string_view node, std::string_
     return snapshot;
   }
   snapshot.os = read_os(root);
-  // Each group of probes is half a megabyte of code: not all of it at once beside the rest.
-  release_unused_memory();
   read_driver_facts(root, remembered, snapshot);
-  release_unused_memory();
   read_next_boot(root, remembered.modules, snapshot);
-  release_unused_memory();
   read_users(root, remembered, cache != nullptr ? kSearchPrice : kWholeSearch, snapshot);
   return snapshot;
 }
