@@ -1,49 +1,21 @@
 #include "agent/probes/module_identity.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "agent/limited_child.h"
 #include "agent/probes/decompress.h"
 
 namespace gpuskew {
 namespace {
 
-constexpr rlim_t kChildCpuSeconds = 10;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve terabytes
-constexpr rlim_t kChildAddressSpace = 512u << 20;
-#endif
 // The child's answer: for each part one byte, 'v' or an error code's number as a letter from 'A', the text, and a NUL.
 constexpr std::size_t kMaxAnswer = 1024;
+constexpr ChildLimits kUnpacking{kDecompressDeadline, 10, 512u << 20, kMaxAnswer};
 constexpr std::size_t kMaxAnswerText = 300;
 constexpr char kValueAnswer = 'v';
 constexpr char kFirstErrorAnswer = 'A';
-
-void limit_child() {
-  // The daemon's own handlers write to a pipe it shares with this child.
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    ::signal(signal, SIG_DFL);
-  }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const rlimit cpu{kChildCpuSeconds, kChildCpuSeconds};
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CPU, &cpu);
-  ::setrlimit(RLIMIT_CORE, &none);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  const rlimit space{kChildAddressSpace, kChildAddressSpace};
-  ::setrlimit(RLIMIT_AS, &space);
-#endif
-}
 
 template <class Value, class Text>
 std::string part_answer(const Result<Value>& part, const Text& text) {
@@ -57,17 +29,14 @@ std::string part_answer(const Result<Value>& part, const Text& text) {
   return answer + '\0';
 }
 
-[[noreturn]] void answer_from_child(int module, int answer_pipe, Compression kind) {
-  limit_child();
+std::string answer_of(int module, Compression kind) {
   ModinfoScanner scanner;
   const auto unpacked = decompress(module, kind, [&scanner](std::string_view block) { scanner.feed(block); });
   const ModuleIdentity identity = unpacked ? scanner.finish() : ModuleIdentity::unknown(unpacked.error());
   const auto text = [](const auto& value) { return value.text(); };
   const auto name = [](ModuleFlavour flavour) { return to_string(flavour); };
-  const std::string answer =
-      part_answer(identity.version, text) + part_answer(identity.built_for, text) + part_answer(identity.flavour, name);
-  const ssize_t written = ::write(answer_pipe, answer.data(), std::min(answer.size(), kMaxAnswer));
-  ::_exit(written > 0 ? 0 : 1);
+  return part_answer(identity.version, text) + part_answer(identity.built_for, text) +
+         part_answer(identity.flavour, name);
 }
 
 Result<ModuleFlavour> flavour_from(std::string_view name) {
@@ -107,57 +76,15 @@ ModuleIdentity parse_answer(std::string_view answer) {
   return ModuleIdentity{std::move(version), std::move(built_for), std::move(flavour)};
 }
 
-// Until the child closes its end. Timeout past the deadline.
-Result<std::string> read_answer(const HostFile& pipe) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + kDecompressDeadline;
-  std::string answer;
-  std::array<char, kMaxAnswer> block{};
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd readable{pipe.descriptor(), POLLIN, 0};
-    const int ready = left > 0 ? ::poll(&readable, 1, static_cast<int>(left)) : 0;
-    if (ready < 0 && errno == EINTR) {
-      continue;
-    }
-    if (ready == 0) {
-      return fail(ErrorCode::Timeout,
-                  "unpacking took longer than " + std::to_string(kDecompressDeadline.count()) + " s");
-    }
-    const ssize_t got = ready < 0 ? -1 : ::read(pipe.descriptor(), block.data(), block.size());
-    if (got < 0) {
-      return fail(ErrorCode::Internal, "waiting for the unpacking process: " + std::generic_category().message(errno));
-    }
-    if (got == 0 || answer.size() > kMaxAnswer) {
-      return answer;
-    }
-    answer.append(block.data(), static_cast<std::size_t>(got));
-  }
-}
-
 ModuleIdentity identity_in_compressed(const HostFile& module, Compression kind) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return ModuleIdentity::unknown({ErrorCode::Internal, "making a pipe: " + std::generic_category().message(errno)});
-  }
-  HostFile answer_end(ends[0], "pipe");
-  HostFile child_end(ends[1], "pipe");
-  const pid_t child = ::fork();
-  if (child < 0) {
-    return ModuleIdentity::unknown(
-        {ErrorCode::Internal, "starting a process: " + std::generic_category().message(errno)});
-  }
-  if (child == 0) {
-    answer_from_child(module.descriptor(), child_end.descriptor(), kind);
-  }
-  { const HostFile closed = std::move(child_end); }
-  const auto answer = read_answer(answer_end);
-  if (!answer) {
-    ::kill(child, SIGKILL);
-  }
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return answer ? parse_answer(*answer) : ModuleIdentity::unknown(answer.error());
+  std::string answer;
+  const auto unpacked = run_limited_child(
+      "unpacking", kUnpacking,
+      [descriptor = module.descriptor(), kind](const ChildAnswer& tell) {
+        tell(answer_of(descriptor, kind).substr(0, kMaxAnswer));
+      },
+      [&answer](std::string_view piece) { answer += piece; });
+  return unpacked ? parse_answer(answer) : ModuleIdentity::unknown(unpacked.error());
 }
 
 }  // namespace
