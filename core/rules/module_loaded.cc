@@ -79,7 +79,8 @@ bool next_boot_brings_it_back(const Scene& scene, const NextBoot& next) {
          !(*next.kernel == scene.snapshot.kernel.value());
 }
 
-void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& finding) {
+void add_remedy(const Scene& scene, const Result<ImageNeed>& need, const std::optional<Refusal>& refused,
+                Finding& finding) {
   const std::string node = shell_word(scene.snapshot.node);
   const auto& file = scene.snapshot.module_file;
   if (container_at_work(scene)) {
@@ -92,7 +93,7 @@ void add_remedy(const Scene& scene, const Result<ImageNeed>& need, Finding& find
     finding.reboot_helps = RebootHelps::Yes;
     finding.reboot_why = next.why;
     finding.next_step = after_drain(scene, "sudo reboot");
-  } else if (const std::optional<Refusal> refused = refusal(scene)) {
+  } else if (refused) {
     finding.reboot_helps = refused->reboot_helps;
     finding.reboot_why = "the kernel refuses the nvidia module: " + refused->why;
     finding.next_step = refused->next_step;
@@ -118,11 +119,11 @@ std::string why_not_built(const Scene& scene) {
   return failed.empty() ? failed : ": " + failed;
 }
 
-std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need) {
+std::string gone_cause(const Scene& scene, const Result<ImageNeed>& need, const std::optional<Refusal>& refused) {
   const LastGood& good = *scene.last_good;
   std::string cause = "driver " + good.driver.text() + " worked on kernel " + good.kernel.text() +
                       "; after the boot into " + kernel_text(scene) + " no nvidia module is loaded";
-  if (const std::optional<Refusal> refused = refusal(scene)) {
+  if (refused) {
     cause += ", because the kernel refuses it: " + refused->why;
   } else if (scene.snapshot.module_file.is_absent() && !container_at_work(scene)) {
     cause += ", and no module file exists for it" + why_not_built(scene);
@@ -160,22 +161,23 @@ Ruling gone(const Scene& scene) {
   Finding finding =
       make_finding(scene, bumped ? FindingCode::GpuGoneAfterKernelBump : FindingCode::DriverNotLoaded, severity, since);
   const Result<ImageNeed> need = image_need(scene);
-  finding.cause = bumped ? gone_cause(scene, need) : not_loaded_cause(scene);
+  const std::optional<Refusal> refused = refusal(scene);
+  finding.cause = bumped ? gone_cause(scene, need, refused) : not_loaded_cause(scene);
   if (had_driver) {
     finding.evidence.push_back(last_good_evidence(scene));
   }
   finding.evidence.push_back(seen(scene, scene.snapshot.kernel, "running kernel: " + kernel_text(scene)));
   finding.evidence.push_back(seen(scene, scene.snapshot.loaded_driver, "no nvidia module is loaded"));
   finding.evidence.push_back(module_file_evidence(scene));
-  if (std::optional<Refusal> refused = refusal(scene)) {
-    finding.evidence.push_back(std::move(refused->evidence));
+  if (refused) {
+    finding.evidence.push_back(refused->evidence);
   }
   finding.evidence.push_back(container_evidence(scene));
   finding.evidence.push_back(gpus_evidence(scene));
   if (need) {
     finding.evidence.push_back(Evidence{image_sentence(*need), "matrix", scene.now});
   }
-  add_remedy(scene, need, finding);
+  add_remedy(scene, need, refused, finding);
   finding.consequences = {"no /dev/nvidia* works", "CUDA finds no device", "the device plugin has no GPU to offer"};
   std::string why = finding.cause;
   return Ruling{had_driver ? NodeState::Broken : NodeState::Degraded, std::move(why), std::move(finding), std::nullopt};

@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/rules/rules.h"
+#include "core/rules/remedy.h"
 
 namespace gpuskew::rules {
 namespace {
-
-struct Refused {
-  Refusal refusal;
-  Time since{};
-};
 
 /// Who signs the module himself: his key is trusted or nothing of his is, so an unnamed refusal may be another
 /// module's.
@@ -44,75 +39,70 @@ std::string enrol_step(const Scene& scene) {
 
 std::string rebuild_step(const Scene& scene) {
   const auto& dkms = scene.snapshot.dkms;
-  // autoinstall passes over what dkms believes to be installed, with --force too.
   if (dkms.is_known() && !dkms->empty()) {
-    const DkmsEntry& entry = dkms->front();
-    return on_node(scene, "sudo dkms install --force " + shell_word(entry.module + "/" + entry.version) + " -k " +
-                              kernel_word(scene) + " && sudo modprobe nvidia");
+    return on_node(scene, forced_install(dkms->front(), kernel_word(scene)) + " && sudo modprobe nvidia");
   }
   return on_node(scene, "sudo dkms autoinstall --force -k " + kernel_word(scene) + " && sudo modprobe nvidia");
 }
 
-Refused signature_refused(const Scene& scene, const KernelLogEvent& event) {
-  Refused refused;
+Refusal signature_refused(const Scene& scene, const KernelLogEvent& event) {
+  Refusal refused;
   refused.since = said_since(scene, event);
-  Refusal& refusal = refused.refusal;
-  refusal.evidence = evidence_of(scene, event);
+  refused.evidence = evidence_of(scene, event);
   if (event.kind == KernelLogKind::Lockdown) {
     const auto& lockdown = scene.snapshot.lockdown;
-    refusal.why = "the kernel is locked down" + (lockdown.is_known() ? " (" + *lockdown + ")" : std::string()) +
+    refused.why = "the kernel is locked down" + (lockdown.is_known() ? " (" + *lockdown + ")" : std::string()) +
                   " and the module has no signature that it trusts; modprobe says 'Operation not permitted', which is "
                   "not about permissions";
   } else {
-    refusal.why = "its signature is missing, or by a key that the kernel does not trust";
+    refused.why = "its signature is missing, or by a key that the kernel does not trust";
   }
-  refusal.reboot_helps = RebootHelps::No;
-  refusal.next_step = enrol_step(scene);
+  refused.reboot_helps = RebootHelps::No;
+  refused.next_step = enrol_step(scene);
   const auto& file = scene.snapshot.module_file;
-  refused.refusal.is_final =
+  refused.is_final =
       names_module(event) || (file.is_known() && !is_signed_by_packager(scene) && !container_at_work(scene));
   return refused;
 }
 
-Refused vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
-  Refused refused;
+Refusal vermagic_refused(const Scene& scene, const KernelLogEvent& event) {
+  Refusal refused;
   refused.since = said_since(scene, event);
-  refused.refusal.is_final = true;
-  Refusal& refusal = refused.refusal;
-  refusal.evidence = evidence_of(scene, event);
+  refused.is_final = true;
+  refused.evidence = evidence_of(scene, event);
   const auto first_word = [](const std::string& text) { return text.substr(0, text.find(' ')); };
   const std::string built_for = first_word(event.theirs);
   const std::string wanted = first_word(event.ours);
   if (built_for.empty() || wanted.empty()) {
-    refusal.why = "it is built for another kernel";
+    refused.why = "it is built for another kernel";
   } else if (built_for == wanted) {
-    refusal.why = "it is built with other options ('" + event.theirs + "') than the kernel ('" + event.ours + "')";
+    refused.why = "it is built with other options ('" + event.theirs + "') than the kernel ('" + event.ours + "')";
   } else {
-    refusal.why = "it is built for kernel " + built_for + ", not for " + wanted;
+    refused.why = "it is built for kernel " + built_for + ", not for " + wanted;
   }
   const auto& dkms = scene.snapshot.dkms;
   const auto& file = scene.snapshot.module_file;
   const bool is_packaged = file.is_known() && is_signed_by_packager(scene);
   if (is_packaged && dkms.is_known() && !dkms->empty()) {
-    refusal.why += "; dkms and a packaged module both provide it";
+    refused.why += "; dkms and a packaged module both provide it";
   }
-  refusal.reboot_helps = RebootHelps::No;
-  refusal.next_step = rebuild_step(scene);
+  refused.reboot_helps = RebootHelps::No;
+  refused.next_step = rebuild_step(scene);
   return refused;
 }
 
-Refused symbols_refused(const Scene& scene, const KernelLogEvent& event) {
-  Refused refused;
+Refusal symbols_refused(const Scene& scene, const KernelLogEvent& event) {
+  Refusal refused;
   refused.since = said_since(scene, event);
-  refused.refusal.is_final = true;
-  refused.refusal.why = "it needs symbols that " + kernel_text(scene) + " does not have, or has in another version";
-  refused.refusal.evidence = evidence_of(scene, event);
-  refused.refusal.reboot_helps = RebootHelps::No;
-  refused.refusal.next_step = rebuild_step(scene);
+  refused.is_final = true;
+  refused.why = "it needs symbols that " + kernel_text(scene) + " does not have, or has in another version";
+  refused.evidence = evidence_of(scene, event);
+  refused.reboot_helps = RebootHelps::No;
+  refused.next_step = rebuild_step(scene);
   return refused;
 }
 
-Refused refused_by(const Scene& scene, const KernelLogEvent& event) {
+Refusal refused_by(const Scene& scene, const KernelLogEvent& event) {
   switch (event.kind) {
     case KernelLogKind::VersionMagic:
       return vermagic_refused(scene, event);
@@ -125,7 +115,7 @@ Refused refused_by(const Scene& scene, const KernelLogEvent& event) {
 
 /// By the file alone. A kernel with versioned symbols may take another kernel's module (weak-updates live by it), so
 /// this is a reason for a module that did not load, and no proof that it will not.
-std::optional<Refused> other_kernels_file(const Scene& scene) {
+std::optional<Refusal> other_kernels_file(const Scene& scene) {
   const auto& file = scene.snapshot.module_file;
   const auto& kernel = scene.snapshot.kernel;
   if (container_at_work(scene) || !file.is_known() || !kernel.is_known() || !file->built_for.is_known() ||
@@ -136,16 +126,44 @@ std::optional<Refused> other_kernels_file(const Scene& scene) {
   if (module_home(file->path) == ModuleHome::WeakUpdates || file->path.find(own_tree) == std::string::npos) {
     return std::nullopt;
   }
-  Refused refused;
+  Refusal refused;
   refused.since = boot_start(scene);
-  refused.refusal.why = "it is built for kernel " + file->built_for->text() + ", not for " + kernel->text();
-  refused.refusal.evidence = seen(scene, file->built_for, file->path + " is built for " + file->built_for->text());
-  refused.refusal.reboot_helps = RebootHelps::No;
-  refused.refusal.next_step = rebuild_step(scene);
+  refused.why = "it is built for kernel " + file->built_for->text() + ", not for " + kernel->text();
+  refused.evidence = seen(scene, file->built_for, file->path + " is built for " + file->built_for->text());
+  refused.reboot_helps = RebootHelps::No;
+  refused.next_step = rebuild_step(scene);
   return refused;
 }
 
-std::optional<Refused> find_refusal(const Scene& scene) {
+Ruling rejected(const Scene& scene, const Refusal& refused) {
+  Finding finding = make_finding(scene, FindingCode::ModuleRejected, Severity::Critical, refused.since);
+  finding.cause = "the kernel refuses the nvidia module: " + refused.why;
+  finding.evidence = {refused.evidence, seen(scene, scene.snapshot.loaded_driver, "no nvidia module is loaded"),
+                      seen(scene, scene.snapshot.kernel, "running kernel: " + kernel_text(scene))};
+  const auto& file = scene.snapshot.module_file;
+  if (file.is_known()) {
+    finding.evidence.push_back(seen(scene, file, "module file " + file->path));
+  }
+  const auto& lockdown = scene.snapshot.lockdown;
+  if (lockdown.is_known()) {
+    finding.evidence.push_back(seen(scene, lockdown, "kernel lockdown: " + *lockdown));
+  }
+  const auto& secure_boot = scene.snapshot.secure_boot;
+  if (secure_boot.is_known()) {
+    finding.evidence.push_back(seen(scene, secure_boot, std::string("secure boot: ") + (*secure_boot ? "on" : "off")));
+  }
+  finding.evidence.push_back(gpus_evidence(scene));
+  finding.reboot_helps = refused.reboot_helps;
+  finding.reboot_why = "the same kernel refuses the same file again";
+  finding.next_step = refused.next_step;
+  finding.consequences = {"no /dev/nvidia* works", "CUDA finds no device", "the device plugin has no GPU to offer"};
+  std::string why = finding.cause;
+  return Ruling{NodeState::Broken, std::move(why), std::move(finding), std::nullopt};
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal(const Scene& scene) {
   const Snapshot& s = scene.snapshot;
   // Where no file is there to refuse, its absence is what to tell; a driver container brings its own.
   if (!s.loaded_driver.is_absent() || (s.module_file.is_absent() && !container_at_work(scene))) {
@@ -166,39 +184,6 @@ std::optional<Refused> find_refusal(const Scene& scene) {
   return newest != nullptr ? std::optional(refused_by(scene, *newest)) : other_kernels_file(scene);
 }
 
-Ruling rejected(const Scene& scene, const Refused& refused) {
-  Finding finding = make_finding(scene, FindingCode::ModuleRejected, Severity::Critical, refused.since);
-  finding.cause = "the kernel refuses the nvidia module: " + refused.refusal.why;
-  finding.evidence = {refused.refusal.evidence, seen(scene, scene.snapshot.loaded_driver, "no nvidia module is loaded"),
-                      seen(scene, scene.snapshot.kernel, "running kernel: " + kernel_text(scene))};
-  const auto& file = scene.snapshot.module_file;
-  if (file.is_known()) {
-    finding.evidence.push_back(seen(scene, file, "module file " + file->path));
-  }
-  const auto& lockdown = scene.snapshot.lockdown;
-  if (lockdown.is_known()) {
-    finding.evidence.push_back(seen(scene, lockdown, "kernel lockdown: " + *lockdown));
-  }
-  const auto& secure_boot = scene.snapshot.secure_boot;
-  if (secure_boot.is_known()) {
-    finding.evidence.push_back(seen(scene, secure_boot, std::string("secure boot: ") + (*secure_boot ? "on" : "off")));
-  }
-  finding.evidence.push_back(gpus_evidence(scene));
-  finding.reboot_helps = refused.refusal.reboot_helps;
-  finding.reboot_why = "the same kernel refuses the same file again";
-  finding.next_step = refused.refusal.next_step;
-  finding.consequences = {"no /dev/nvidia* works", "CUDA finds no device", "the device plugin has no GPU to offer"};
-  std::string why = finding.cause;
-  return Ruling{NodeState::Broken, std::move(why), std::move(finding), std::nullopt};
-}
-
-}  // namespace
-
-std::optional<Refusal> refusal(const Scene& scene) {
-  std::optional<Refused> refused = find_refusal(scene);
-  return refused ? std::optional(std::move(refused->refusal)) : std::nullopt;
-}
-
 std::optional<Ruling> module_rejected(const Scene& scene) {
   const auto& gpus = scene.snapshot.gpus;
   const bool is_expected = scene.last_good != nullptr || (gpus.is_known() && !gpus->empty());
@@ -206,9 +191,9 @@ std::optional<Ruling> module_rejected(const Scene& scene) {
   if (!scene.snapshot.loaded_driver.is_absent() || !is_expected || runs_another_kernel(scene)) {
     return std::nullopt;
   }
-  if (const auto refused = find_refusal(scene)) {
+  if (const auto refused = refusal(scene)) {
     const Duration grace = container_at_work(scene) ? scene.policy.container_grace : scene.policy.boot_grace;
-    if (refused->refusal.is_final || scene.now >= boot_start(scene) + grace) {
+    if (refused->is_final || scene.now >= boot_start(scene) + grace) {
       return rejected(scene, *refused);
     }
     return std::nullopt;

@@ -79,11 +79,9 @@ std::string build_command(const Scene& scene, const KernelRelease& kernel) {
   if (has_akmods(scene)) {
     return "sudo akmods --force --kernels " + release;
   }
-  // autoinstall passes over what dkms believes to be installed, with --force too.
   const DkmsEntry* entry = dkms_entry(scene, kernel);
   if (entry != nullptr && entry->stage == DkmsStage::Installed) {
-    return headers_command(scene, kernel) + "sudo dkms install --force " +
-           shell_word(entry->module + "/" + entry->version) + " -k " + release;
+    return headers_command(scene, kernel) + forced_install(*entry, release);
   }
   return headers_command(scene, kernel) + "sudo dkms autoinstall -k " + release;
 }
@@ -144,6 +142,10 @@ std::string failed_build(const Scene& scene, const KernelRelease& kernel) {
   const std::string what = entry->module + "/" + entry->version;
   return (entry->stage == DkmsStage::Broken ? "dkms' own tree is broken at " + what : "dkms could not build " + what) +
          (entry->note.empty() ? std::string() : " (" + entry->note + ")");
+}
+
+std::string forced_install(const DkmsEntry& entry, const std::string& kernel) {
+  return "sudo dkms install --force " + shell_word(entry.module + "/" + entry.version) + " -k " + kernel;
 }
 
 std::string module_step(const Scene& scene, const KernelRelease& kernel, const std::string& then) {

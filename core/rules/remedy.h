@@ -28,6 +28,10 @@ std::string initramfs_command(const Scene& scene);
 /// nothing.
 std::string module_step(const Scene& scene, const KernelRelease& kernel, const std::string& then);
 
+/// Builds and installs what dkms believes to be installed already, which autoinstall passes over, with --force too.
+/// `kernel` is a word of the shell.
+std::string forced_install(const DkmsEntry& entry, const std::string& kernel);
+
 /// dkms tried to build for `kernel` and could not, or its tree is broken: why, in one clause; "" else.
 std::string failed_build(const Scene& scene, const KernelRelease& kernel);
 

@@ -87,6 +87,7 @@ struct Refusal {
   Evidence evidence;
   RebootHelps reboot_helps = RebootHelps::No;
   std::string next_step;  ///< a command
+  Time since{};           ///< when it was first said, or the boot began
   bool is_final = false;  ///< waiting does not help; false: it may mean another module, or the kernel may yet take it
 };
 std::optional<Refusal> refusal(const Scene& scene);
