@@ -19,6 +19,7 @@
 #include "agent/take_snapshot.h"
 #include "agent/wake.h"
 #include "proto/json.h"
+#include "runtime/clock.h"
 
 namespace gpuskew {
 namespace {
@@ -28,10 +29,6 @@ constexpr Duration kGatePoll = std::chrono::seconds(1);
 
 void warn(const std::string& problem) {
   std::fprintf(stderr, "gpuskew-agent: %s\n", problem.c_str());
-}
-
-Time wall_clock() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
 /// One node, read and judged as often as asked.
@@ -57,7 +54,7 @@ class Check {
   }
 
   CheckAnswer read() {
-    const Time now = wall_clock();
+    const Time now = wall_clock_now();
     snapshot_ = take_snapshot(root_, node_, GPUSKEW_VERSION, now, &cache_);
     kernel_log_.update(now);
     snapshot_.kernel_log = kernel_log_.fact(now);

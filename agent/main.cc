@@ -25,6 +25,7 @@
 #include "agent/wake.h"
 #include "proto/json.h"
 #include "proto/wire_log.h"
+#include "runtime/clock.h"
 #include "runtime/log.h"
 #include "runtime/run.h"
 #include "runtime/systemd.h"
@@ -35,10 +36,6 @@ namespace {
 enum class ExitStatus : std::uint8_t { Fine = 0, CouldNot = 2 };
 
 constexpr Duration kOnceLimit = std::chrono::seconds(20);
-
-Time wall_clock() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
 
 std::string_view node_from_environment() {
   const char* name = std::getenv("NODE_NAME");  // NOLINT(concurrency-mt-unsafe): before any thread is started
@@ -92,8 +89,8 @@ ExitStatus print_facts(const CommandLine& line, const AgentConfig& config) {
   if (!node) {
     std::fprintf(stderr, "gpuskew-agent: %s, ignoring\n", node.error().what.c_str());
   }
-  Snapshot snapshot = take_snapshot(*root, node.value_or(""), GPUSKEW_VERSION, wall_clock());
-  snapshot.kernel_log = read_kernel_log(*root, wall_clock());
+  Snapshot snapshot = take_snapshot(*root, node.value_or(""), GPUSKEW_VERSION, wall_clock_now());
+  snapshot.kernel_log = read_kernel_log(*root, wall_clock_now());
   return print(line.json ? dump(to_json(snapshot), true) + "\n" : facts_text(snapshot));
 }
 
@@ -140,10 +137,10 @@ class Agent {
         run_(io_, log, manager),
         wake_(io_, root, config.poll),
         stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
-        reporter_(root, log, node, StateFile(config.state_directory), wall_clock(),
+        reporter_(root, log, node, StateFile(config.state_directory), wall_clock_now(),
                   [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }),
         kernel_log_(root, KernelLogStore(config.state_directory)),
-        live_kernel_log_(io_, root, kernel_log_, wall_clock, [this] { wake_.request(); }) {
+        live_kernel_log_(io_, root, kernel_log_, wall_clock_now, [this] { wake_.request(); }) {
     reporter_.set_kernel_log(kernel_log_);
     reporter_.set_expected_gpus(config.expected_gpus);
   }
@@ -166,7 +163,7 @@ class Agent {
 
   ExitStatus deliver_once() {
     do {
-      reporter_.read(wall_clock());
+      reporter_.read(wall_clock_now());
     } while (reporter_.is_searching());
     run_.add("stream", stream_.deliver_once(std::chrono::steady_clock::now() + kOnceLimit), [this] { stream_.stop(); });
     return ended(run_.until_stopped());
@@ -182,7 +179,7 @@ class Agent {
 
   void read() {
     const auto before = reporter_.latest();
-    reporter_.read(wall_clock());
+    reporter_.read(wall_clock_now());
     wake_.watch(paths_to_watch(reporter_.latest().get()));
     if (reporter_.is_searching()) {
       wake_.request();  // who holds a device is looked for a piece at a time

@@ -5,7 +5,7 @@
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "aggregator/clock.h"
+#include "runtime/clock.h"
 
 namespace gpuskew {
 

@@ -8,7 +8,7 @@
 #include <asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
-#include "aggregator/clock.h"
+#include "runtime/clock.h"
 #include "runtime/log.h"
 #include "runtime/systemd.h"
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aggregator/clock.h"
+#include "runtime/clock.h"
 #include "runtime/listener.h"
 #include "runtime/log.h"
 

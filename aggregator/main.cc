@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "aggregator/api.h"
-#include "aggregator/clock.h"
 #include "aggregator/command_line.h"
 #include "aggregator/commit_turn.h"
 #include "aggregator/config_check.h"
@@ -25,6 +24,7 @@
 #include "aggregator/process_figures.h"
 #include "aggregator/reload.h"
 #include "proto/wire_log.h"
+#include "runtime/clock.h"
 #include "runtime/http_server.h"
 #include "runtime/listener.h"
 #include "runtime/log.h"
