@@ -6,10 +6,15 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include <asio/awaitable.hpp>
+#include <asio/experimental/as_tuple.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "agent/check_command.h"
@@ -36,6 +41,9 @@ namespace {
 enum class ExitStatus : std::uint8_t { Fine = 0, CouldNot = 2 };
 
 constexpr Duration kOnceLimit = std::chrono::seconds(20);
+/// Between two pieces of the search for those who hold a device.
+constexpr Duration kSearchPause = std::chrono::milliseconds(150);
+constexpr auto kAsTuple = asio::experimental::as_tuple(asio::use_awaitable);
 
 std::string_view node_from_environment() {
   const char* name = std::getenv("NODE_NAME");  // NOLINT(concurrency-mt-unsafe): before any thread is started
@@ -136,6 +144,7 @@ class Agent {
         config_(config),
         run_(io_, log, manager),
         wake_(io_, root, config.poll),
+        search_timer_(io_, asio::steady_timer::time_point::max()),
         stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
         reporter_(root, log, node, StateFile(config.state_directory), wall_clock_now(),
                   [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }),
@@ -154,6 +163,7 @@ class Agent {
     log_.info("watching this node", {{"sources", wake_.sources()},
                                      {"kernel_log", kernel_log_.sources() + "; " + live_kernel_log_.sources()}});
     run_.add("reading", read_loop());
+    run_.add("search", search_loop());
     run_.add("kernel log", live_kernel_log_.run());
     run_.add("stream", stream_.run(), [this] { stream_.stop(); });
     run_.on_reload([this] { reload(); });
@@ -162,9 +172,10 @@ class Agent {
   }
 
   ExitStatus deliver_once() {
-    do {
-      reporter_.read(wall_clock_now());
-    } while (reporter_.is_searching());
+    reporter_.read(wall_clock_now());
+    while (reporter_.is_searching()) {
+      reporter_.search_on(wall_clock_now());
+    }
     run_.add("stream", stream_.deliver_once(std::chrono::steady_clock::now() + kOnceLimit), [this] { stream_.stop(); });
     return ended(run_.until_stopped());
   }
@@ -177,12 +188,26 @@ class Agent {
     }
   }
 
+  // Who holds a device is looked for a piece at a time; read() sets the timer when it has begun a search.
+  asio::awaitable<Result<void>> search_loop() {
+    for (;;) {
+      const auto waited = co_await search_timer_.async_wait(kAsTuple);
+      if (std::get<0>(waited)) {
+        continue;  // set anew while we waited
+      }
+      reporter_.search_on(wall_clock_now());
+      search_timer_.expires_at(reporter_.is_searching() ? asio::steady_timer::clock_type::now() + kSearchPause
+                                                        : asio::steady_timer::time_point::max());
+      release_unused_memory();
+    }
+  }
+
   void read() {
     const auto before = reporter_.latest();
     reporter_.read(wall_clock_now());
     wake_.watch(paths_to_watch(reporter_.latest().get()));
     if (reporter_.is_searching()) {
-      wake_.request();  // who holds a device is looked for a piece at a time
+      search_timer_.expires_after(kSearchPause);
     }
     if (before != nullptr && before != reporter_.latest()) {
       tell_status();
@@ -242,6 +267,7 @@ class Agent {
   asio::io_context io_{1};
   Run run_;
   Wake wake_;
+  asio::steady_timer search_timer_;
   Stream stream_;
   Reporter reporter_;
   KernelLogReader kernel_log_;

@@ -42,6 +42,16 @@ void Reporter::read(Time now) {
   log_changes(snapshot);
   memory_.attach(snapshot);
   save();
+  deliver_news(std::move(snapshot));
+}
+
+void Reporter::search_on(Time now) {
+  Snapshot snapshot = *latest_;
+  gpuskew::search_on(root_, now, cache_, snapshot);
+  deliver_news(std::move(snapshot));
+}
+
+void Reporter::deliver_news(Snapshot snapshot) {
   if (latest_ && latest_->same_facts(snapshot)) {
     return;
   }

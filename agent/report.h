@@ -33,8 +33,10 @@ class Reporter {
   /// Reads every fact, a few milliseconds. A snapshot that says something new is delivered.
   void read(Time now);
 
-  /// Another read soon would know more: the search for those who hold a device is not at its end.
+  /// The search for those who hold a device is not at its end: search_on() would know more.
   bool is_searching() const { return cache_.holders.is_searching(); }
+  /// The next piece of that search, some 5 ms; all other facts are as the last read() found them.
+  void search_on(Time now);
 
   /// The newest snapshot; nullptr before the first read().
   const std::shared_ptr<const Snapshot>& latest() const { return latest_; }
@@ -42,6 +44,7 @@ class Reporter {
  private:
   void log_changes(const Snapshot& snapshot) const;
   void save();
+  void deliver_news(Snapshot snapshot);
   void attach_kernel_log(Snapshot& snapshot, Time now) const;
 
   const HostRoot& root_;

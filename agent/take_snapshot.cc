@@ -69,11 +69,15 @@ void read_next_boot(const HostRoot& root, ModuleCache& modules, Snapshot& snapsh
   snapshot.reboot_required = read_reboot_required(root);
 }
 
+void read_holders(const HostRoot& root, Time now, ReadCache& cache, std::size_t search_price, Snapshot& snapshot) {
+  const HolderQuestion question{snapshot.device_nodes, snapshot.modules, cache.kubelet.pods_with_devices()};
+  snapshot.holders = cache.holders.read(root, question, now, search_price);
+}
+
 void read_users(const HostRoot& root, ReadCache& cache, std::size_t search_price, Snapshot& snapshot) {
   snapshot.device_nodes = read_device_nodes(root);
   snapshot.kubelet = cache.kubelet.read(root);
-  const HolderQuestion question{snapshot.device_nodes, snapshot.modules, cache.kubelet.pods_with_devices()};
-  snapshot.holders = cache.holders.read(root, question, snapshot.taken_at, search_price);
+  read_holders(root, snapshot.taken_at, cache, search_price, snapshot);
   snapshot.runtime = read_container_runtime(root, snapshot.boot_time, &cache.runtime);
   snapshot.cdi_specs = read_cdi_specs(root, &cache.cdi_specs);
 }
@@ -108,6 +112,10 @@ Snapshot take_snapshot(const HostRoot& root, std::string_view node, std::string_
   read_next_boot(root, remembered.modules, snapshot);
   read_users(root, remembered, cache != nullptr ? kSearchPrice : kWholeSearch, snapshot);
   return snapshot;
+}
+
+void search_on(const HostRoot& root, Time now, ReadCache& cache, Snapshot& snapshot) {
+  read_holders(root, now, cache, kSearchPrice, snapshot);
 }
 
 }  // namespace gpuskew

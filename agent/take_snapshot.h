@@ -17,4 +17,7 @@ namespace gpuskew {
 Snapshot take_snapshot(const HostRoot& root, std::string_view node, std::string_view agent_version, Time now,
                        ReadCache* cache = nullptr);
 
+/// The next piece of that search, and no other fact: `snapshot` is the newest that was taken with `cache`.
+void search_on(const HostRoot& root, Time now, ReadCache& cache, Snapshot& snapshot);
+
 }  // namespace gpuskew

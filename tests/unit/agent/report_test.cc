@@ -55,6 +55,30 @@ class ReporterTest : public ::testing::Test {
   std::vector<std::shared_ptr<const Snapshot>> delivered_;
 };
 
+TEST_F(ReporterTest, ASearchGoesOnWithoutReadingTheOtherFactsAgain) {
+  load("550.90.07");
+  tree_.write("/proc/modules", "nvidia 60000000 3 - Live 0x0 (POE)\n");
+  tree_.directory("/dev");
+  tree_.directory("/var/lib/dpkg");
+  constexpr unsigned kProcesses = 700;  // more than one piece
+  for (unsigned pid = 1; pid <= kProcesses; ++pid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    tree_.write(process + "/comm", "python3\n");
+    tree_.link(process + "/fd/3", pid == kProcesses ? "/dev/nvidia0" : "/dev/null");
+  }
+  Reporter reporter = start();
+  reporter.read(kNow);
+  ASSERT_TRUE(reporter.is_searching()) << (reporter.latest()->holders.is_unknown() ? "unknown" : "at its end");
+  boot("99999999-2222-3333-4444-555555555555", "6.8.0-45-generic");
+  while (reporter.is_searching()) {
+    reporter.search_on(kNow + 1s);
+  }
+  EXPECT_EQ(reporter.latest()->holders->total, 1U);
+  EXPECT_EQ(reporter.latest()->holders->unread, 0U);
+  EXPECT_EQ(reporter.latest()->kernel->text(), "5.15.0-119-generic");
+  EXPECT_EQ(delivered_.back(), reporter.latest());
+}
+
 TEST_F(ReporterTest, OnlyNewsIsDelivered) {
   load("550.90.07");
   Reporter reporter = start();
