@@ -25,7 +25,7 @@
 #include "agent/kernel_log/live_kernel_log.h"
 #include "agent/report.h"
 #include "agent/resident_memory.h"
-#include "agent/stream.h"
+#include "agent/streams.h"
 #include "agent/take_snapshot.h"
 #include "agent/wake.h"
 #include "proto/json.h"
@@ -268,7 +268,7 @@ class Agent {
   Run run_;
   Wake wake_;
   asio::steady_timer search_timer_;
-  Stream stream_;
+  Streams stream_;
   Reporter reporter_;
   KernelLogReader kernel_log_;
   LiveKernelLog live_kernel_log_;

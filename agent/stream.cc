@@ -44,6 +44,7 @@ asio::awaitable<Result<void>> Stream::run() {
     reconnecting_ = false;
     const End end = co_await one_connection(false);
     if (is_interrupted()) {
+      instance_.reset();
       backoff_.reset();
       continue;
     }
@@ -145,6 +146,7 @@ void Stream::note_connected(const StreamSession& session) {
                                             {"failures", failures_}});
   failures_ = 0;
   backoff_.reset();
+  instance_ = session.instance();
   set_state("connected to " + to_string(options_.address));
 }
 
@@ -160,6 +162,7 @@ void Stream::note_end(const End& end) {
                  {{"address", to_string(options_.address)}, {"reason", error.what}, {"failures", failures_}});
   }
   last_failure_ = error;
+  instance_.reset();
   set_state("not connected to " + to_string(options_.address) + ": " + error.what);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent's side of the stream over time: connects, reconnects with backoff and full jitter, and says in the log what
-// changed, not what it tried.
+// The stream to one address over time: connects, reconnects with backoff and full jitter, and says in the log what
+// changed, not what it tried. Which addresses there are is streams.h's.
 
 #include <functional>
 #include <memory>
@@ -44,6 +44,8 @@ class Stream {
 
   /// "connected to gpuskew.example:7481", "not connected to gpuskew.example:7481: connection refused".
   const std::string& state() const { return state_; }
+  /// The aggregator's name for this run of it while something it said stands; nullopt while not connected.
+  const std::optional<std::string>& instance() const { return instance_; }
 
  private:
   struct End {
@@ -71,6 +73,7 @@ class Stream {
   asio::steady_timer interruption_;
   Backoff backoff_;
   std::string state_;
+  std::optional<std::string> instance_;
   bool stopping_ = false;
   bool reconnecting_ = false;
   int failures_ = 0;  ///< since a connection was good

@@ -121,6 +121,7 @@ asio::awaitable<Result<void>> StreamSession::greet(std::shared_ptr<const Snapsho
     if (answer->has_welcome()) {
       version_ = answer->welcome().version();
       aggregator_version_ = answer->welcome().aggregator_version();
+      instance_ = answer->welcome().instance();
       break;
     }
   }

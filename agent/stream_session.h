@@ -86,6 +86,8 @@ class StreamSession {
 
   std::uint32_t version() const { return version_; }
   const std::string& aggregator_version() const { return aggregator_version_; }
+  /// Which run of the aggregator this is; "" where it does not say.
+  const std::string& instance() const { return instance_; }
   const std::string& peer_address() const { return stream_.peer_address(); }
 
  private:
@@ -104,6 +106,7 @@ class StreamSession {
   std::array<char, 2048> received_{};
   std::uint32_t version_ = 0;
   std::string aggregator_version_;
+  std::string instance_;
 
   std::uint64_t sent_sequence_ = 0;
   std::uint64_t acknowledged_ = 0;

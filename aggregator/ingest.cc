@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <utility>
 
 #include <asio/post.hpp>
@@ -24,6 +25,12 @@ Deadline within(Duration wait) {
 
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
+}
+
+// 128 random bits.
+std::string random_name() {
+  std::random_device source;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", source(), source(), source(), source());
 }
 
 std::string peer_of(const asio::ip::tcp::socket& socket) {
@@ -61,7 +68,13 @@ Ingest::Session::~Session() {
 }
 
 Ingest::Ingest(const Log& log, const TlsContext& tls, FleetRecorder& recorder, CommitTurn& commits, IngestLimits limits)
-    : log_(log), tls_(tls), recorder_(recorder), commits_(commits), limits_(limits), stream_log_(log) {}
+    : log_(log),
+      tls_(tls),
+      recorder_(recorder),
+      commits_(commits),
+      limits_(limits),
+      scratch_(random_name()),
+      stream_log_(log) {}
 
 asio::awaitable<void> Ingest::serve(asio::ip::tcp::socket socket) {
   const std::unique_ptr<Session> session = co_await admit(std::move(socket));

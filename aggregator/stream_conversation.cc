@@ -71,6 +71,7 @@ struct ConversationScratch::Messages {
     return *google::protobuf::Arena::CreateMessage<Message>(&arena);
   }
 
+  std::string instance;
   std::array<char, kBlockBytes> block{};
   google::protobuf::Arena arena{block.data(), block.size()};
   v1::AgentMessage* in = nullptr;
@@ -80,7 +81,9 @@ struct ConversationScratch::Messages {
   std::string changed;
 };
 
-ConversationScratch::ConversationScratch() : messages_(std::make_unique<Messages>()) {}
+ConversationScratch::ConversationScratch(std::string instance) : messages_(std::make_unique<Messages>()) {
+  messages_->instance = std::move(instance);
+}
 ConversationScratch::~ConversationScratch() = default;
 
 bool names_node(const std::vector<std::string>& certificate_names, std::string_view node) {
@@ -226,6 +229,7 @@ AgentConversation::Outcome AgentConversation::take_hello(std::string& out) {
   v1::AggregatorMessage& answer = scratch_.messages_->out;
   answer.mutable_welcome()->set_version(version);
   answer.mutable_welcome()->set_aggregator_version(GPUSKEW_VERSION);
+  answer.mutable_welcome()->set_instance(scratch_.messages_->instance);
   append_message(answer, scratch_.messages_->bytes, out);
   return std::nullopt;
 }

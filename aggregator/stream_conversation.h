@@ -28,10 +28,12 @@ struct Refused {
   std::string node;  ///< as the agent named itself; "" when it had not yet
 };
 
-/// Memory that all conversations of a thread share: messages are parsed into the same objects again and again.
+/// What all conversations of a process share: its name, and memory: messages are parsed into the same objects again and
+/// again.
 class ConversationScratch {
  public:
-  ConversationScratch();
+  /// `instance` goes into every Welcome: agents tell by it which addresses are one aggregator's.
+  explicit ConversationScratch(std::string instance);
   ~ConversationScratch();
   ConversationScratch(const ConversationScratch&) = delete;
   ConversationScratch& operator=(const ConversationScratch&) = delete;

@@ -107,7 +107,7 @@ class Aggregator {
   Fleet fleet_;
   FleetRecorder recorder_;
   StreamCounts counts_;
-  ConversationScratch scratch_;
+  ConversationScratch scratch_{"bench"};
   std::vector<std::unique_ptr<AgentConversation>> conversations_;
   std::string answers_;
   Time now_ = from_unix_ms(1'780'000'000'000);

@@ -55,7 +55,7 @@ asio::awaitable<void> ImposterPeer::send(v1::AggregatorMessage message) {
   co_await send_bytes(std::move(frame));
 }
 
-asio::awaitable<v1::Hello> ImposterPeer::welcome(std::uint32_t version) {
+asio::awaitable<v1::Hello> ImposterPeer::welcome(std::uint32_t version, std::string instance) {
   const auto first = co_await receive();
   if (!first || !first->has_hello()) {
     throw std::runtime_error("the agent did not begin with a Hello");
@@ -63,6 +63,7 @@ asio::awaitable<v1::Hello> ImposterPeer::welcome(std::uint32_t version) {
   v1::AggregatorMessage answer;
   answer.mutable_welcome()->set_version(version);
   answer.mutable_welcome()->set_aggregator_version("imposter");
+  answer.mutable_welcome()->set_instance(std::move(instance));
   co_await send(std::move(answer));
   co_return first->hello();
 }
@@ -141,11 +142,12 @@ asio::awaitable<void> AggregatorImposter::State::accept(std::shared_ptr<State> s
   }
 }
 
-AggregatorImposter::AggregatorImposter(asio::io_context& io, const TlsFiles& files, Script script, std::uint16_t port) {
+AggregatorImposter::AggregatorImposter(asio::io_context& io, const TlsFiles& files, Script script, std::uint16_t port,
+                                       const char* host) {
   auto tls = TlsContext::server(files);
   require(tls);
   state_ = std::make_shared<State>(io, std::move(*tls), std::move(script));
-  const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port);
+  const tcp::endpoint endpoint(asio::ip::make_address(host), port);
   state_->acceptor.open(endpoint.protocol());
   state_->acceptor.set_option(tcp::acceptor::reuse_address(true));
   state_->acceptor.bind(endpoint);

@@ -31,7 +31,7 @@ class ImposterPeer {
   asio::awaitable<void> send_bytes(std::string bytes);
 
   /// Reads the Hello and answers Welcome.
-  asio::awaitable<v1::Hello> welcome(std::uint32_t version = 1);
+  asio::awaitable<v1::Hello> welcome(std::uint32_t version = 1, std::string instance = {});
   /// Reads a message and acknowledges it.
   asio::awaitable<v1::AgentMessage> take();
   asio::awaitable<void> acknowledge(std::uint64_t sequence);
@@ -51,7 +51,8 @@ class AggregatorImposter {
   using Script = std::function<asio::awaitable<void>(std::shared_ptr<ImposterPeer> peer)>;
 
   /// Port 0: any. Throws when it can not listen.
-  AggregatorImposter(asio::io_context& io, const TlsFiles& files, Script script, std::uint16_t port = 0);
+  AggregatorImposter(asio::io_context& io, const TlsFiles& files, Script script, std::uint16_t port = 0,
+                     const char* host = "127.0.0.1");
   /// Stops listening and cuts every connection.
   ~AggregatorImposter();
   AggregatorImposter(const AggregatorImposter&) = delete;

@@ -39,7 +39,7 @@ class Conversation : public testing::Test {
 
   Rig rig;
   StreamCounts counts;
-  ConversationScratch scratch;
+  ConversationScratch scratch{"this-run"};
   AgentConversation agent{{"gpu-1"}, rig.recorder, counts, scratch};
   std::string out;
 };
@@ -48,6 +48,7 @@ TEST_F(Conversation, WelcomesAnAgentWhoseCertificateNamesItsNode) {
   greet();
   ASSERT_EQ(answers().size(), 1u);
   EXPECT_EQ(answers()[0].welcome().version(), 1u);
+  EXPECT_EQ(answers()[0].welcome().instance(), "this-run");
   EXPECT_EQ(agent.node(), "gpu-1");
 }
 
