@@ -70,6 +70,7 @@ void add_flags(CLI::App& app, CommandLine& line) {
   option("--ca", line.ca, "FILE", "PEM file of the CA that signed the aggregator's certificate");
   option("--certificate", line.certificate, "FILE", "PEM file of this node's certificate");
   option("--key", line.key, "FILE", "PEM file of this node's private key");
+  option("--token-file", line.token_file, "FILE", "in a cluster: this pod's service account token, instead of both");
 }
 
 // CLI11 raises help, version and mistakes alike; only here are they told apart.

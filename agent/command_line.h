@@ -30,6 +30,7 @@ struct CommandLine {
   std::optional<std::string> ca;
   std::optional<std::string> certificate;
   std::optional<std::string> key;
+  std::optional<std::string> token_file;
 };
 
 /// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).

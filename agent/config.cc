@@ -61,6 +61,7 @@ Result<void> apply_flags(const CommandLine& line, AgentConfig& config) {
       {&line.ca, "--ca"},
       {&line.certificate, "--certificate"},
       {&line.key, "--key"},
+      {&line.token_file, "--token-file"},
       {&line.server_name, "--server-name"}};
   for (const auto& [flag, name] : needed) {
     if (*flag && (*flag)->empty()) {
@@ -73,6 +74,7 @@ Result<void> apply_flags(const CommandLine& line, AgentConfig& config) {
   override_with(line.ca, config.aggregator.tls.ca);
   override_with(line.certificate, config.aggregator.tls.certificate);
   override_with(line.key, config.aggregator.tls.key);
+  override_with(line.token_file, config.aggregator.token_file);
   override_with(line.server_name, config.aggregator.server_name);
   if (line.wait) {
     const auto wait = parse_duration(*line.wait);
@@ -136,6 +138,7 @@ Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view
   aggregator.path("ca", config.aggregator.tls.ca);
   aggregator.path("certificate", config.aggregator.tls.certificate);
   aggregator.path("key", config.aggregator.tls.key);
+  aggregator.path("token_file", config.aggregator.token_file);
 
   YamlMap intervals = root->map("intervals");
   intervals.duration("heartbeat", kMinInterval, kMaxHeartbeat, config.heartbeat);
@@ -160,6 +163,11 @@ Result<AgentConfig> load_agent_config(const CommandLine& line, std::string_view 
     return tl::unexpected(applied.error());
   }
   AggregatorConfig& aggregator = config->aggregator;
+  const bool has_certificate = !aggregator.tls.certificate.empty() || !aggregator.tls.key.empty();
+  if (has_certificate && !aggregator.token_file.empty()) {
+    return fail(ErrorCode::Malformed,
+                "aggregator.token_file (--token-file) and aggregator.certificate are two identities: set one of them");
+  }
   if (aggregator.address && aggregator.server_name.empty()) {
     aggregator.server_name = aggregator.address->host;
   }

@@ -34,6 +34,7 @@
 #include "runtime/log.h"
 #include "runtime/run.h"
 #include "runtime/systemd.h"
+#include "runtime/token_file.h"
 
 namespace gpuskew {
 namespace {
@@ -65,6 +66,7 @@ StreamOptions stream_options(const AgentConfig& config) {
   options.address = *config.aggregator.address;
   options.server_name = config.aggregator.server_name;
   options.tls = config.aggregator.tls;
+  options.token_file = config.aggregator.token_file;
   options.heartbeat = config.heartbeat;
   return options;
 }
@@ -80,7 +82,8 @@ std::vector<std::string> missing_settings(const AgentConfig& config) {
   const std::pair<const std::filesystem::path*, std::string_view> files[] = {
       {&aggregator.tls.ca, "ca"}, {&aggregator.tls.certificate, "certificate"}, {&aggregator.tls.key, "key"}};
   for (const auto& [file, name] : files) {
-    if (file->empty()) {
+    const bool is_needed = name == "ca" || aggregator.token_file.empty();
+    if (file->empty() && is_needed) {
       missing.push_back("no " + std::string(name) + " file: set aggregator." + std::string(name) + ", or pass --" +
                         std::string(name) + " FILE");
     }
@@ -113,7 +116,13 @@ ExitStatus check_config(const AgentConfig& config) {
     node = *name;
   }
   const TlsFiles& tls = config.aggregator.tls;
-  if (!tls.ca.empty() && !tls.certificate.empty() && !tls.key.empty()) {
+  const std::filesystem::path& token_file = config.aggregator.token_file;
+  if (!token_file.empty()) {
+    if (const auto token = load_token(token_file); !token) {
+      problems.push_back(token.error().what);
+    }
+  }
+  if (!tls.ca.empty() && (!token_file.empty() || (!tls.certificate.empty() && !tls.key.empty()))) {
     if (const auto context = TlsContext::client(tls); !context) {
       problems.push_back(context.error().what);
     } else if (const auto warning = key_permission_warning(tls)) {

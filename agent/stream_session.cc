@@ -13,6 +13,7 @@
 #include "agent/resident_memory.h"
 #include "gpuskew/v1/agent.pb.h"
 #include "proto/convert.h"
+#include "runtime/token_file.h"
 
 namespace gpuskew {
 namespace {
@@ -68,6 +69,14 @@ asio::awaitable<Result<std::shared_ptr<StreamSession>>> StreamSession::open(Stre
   if (!tls) {
     co_return tl::unexpected(tls.error());
   }
+  std::string token;
+  if (!options.token_file.empty()) {
+    auto read = load_token(options.token_file);
+    if (!read) {
+      co_return tl::unexpected(read.error());
+    }
+    token = std::move(*read);
+  }
   // What reading keys and certificates took must not lie beside what the handshake takes.
   release_unused_memory();
   auto endpoints = co_await resolve(options.address, deadline);
@@ -86,7 +95,7 @@ asio::awaitable<Result<std::shared_ptr<StreamSession>>> StreamSession::open(Stre
   Result<void> done = co_await session->stream_.handshake(deadline);
   release_unused_memory();
   if (done) {
-    done = co_await session->greet(std::move(first), deadline);
+    done = co_await session->greet(std::move(first), std::move(token), deadline);
   }
   if (!done) {
     co_return fail(session->peer_address(), done.error());
@@ -94,7 +103,8 @@ asio::awaitable<Result<std::shared_ptr<StreamSession>>> StreamSession::open(Stre
   co_return session;
 }
 
-asio::awaitable<Result<void>> StreamSession::greet(std::shared_ptr<const Snapshot> first, Deadline deadline) {
+asio::awaitable<Result<void>> StreamSession::greet(std::shared_ptr<const Snapshot> first, std::string token,
+                                                   Deadline deadline) {
   v1::AgentMessage message;
   v1::Hello& hello = *message.mutable_hello();
   hello.set_min_version(kMinStreamVersion);
@@ -102,6 +112,7 @@ asio::awaitable<Result<void>> StreamSession::greet(std::shared_ptr<const Snapsho
   hello.set_node(first->node);
   hello.set_boot_id(first->boot_id.is_known() ? first->boot_id.value() : std::string());
   hello.set_agent_version(first->agent_version);
+  hello.set_token(std::move(token));
   const Result<void> sent = co_await send(message, deadline);
   if (!sent) {
     co_return sent;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,8 +45,9 @@ struct StreamLimits {
 
 struct StreamOptions {
   HostPort address;
-  std::string server_name;  ///< what the aggregator's certificate must name
-  TlsFiles tls;             ///< read again for each connection
+  std::string server_name;             ///< what the aggregator's certificate must name
+  TlsFiles tls;                        ///< read again for each connection
+  std::filesystem::path token_file{};  ///< the same; "": `tls` has a certificate
   Duration heartbeat = std::chrono::seconds(30);
   StreamLimits limits;
 };
@@ -93,7 +95,7 @@ class StreamSession {
  private:
   StreamSession(TlsStream stream, StreamOptions options) : stream_(std::move(stream)), options_(std::move(options)) {}
 
-  asio::awaitable<Result<void>> greet(std::shared_ptr<const Snapshot> first, Deadline deadline);
+  asio::awaitable<Result<void>> greet(std::shared_ptr<const Snapshot> first, std::string token, Deadline deadline);
   asio::awaitable<Result<void>> send(const v1::AgentMessage& message, Deadline deadline);
   asio::awaitable<Result<v1::AggregatorMessage>> receive(Deadline deadline);
   asio::awaitable<Result<void>> read_loop(Outbox& outbox);

@@ -2,23 +2,17 @@
 
 // Who may ask the API: whoever shows the token of the token file. Client certificates are the listener's business.
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
 #include "runtime/http_server.h"
+#include "runtime/token_file.h"
 
 namespace gpuskew {
 
-/// A shorter token could be guessed.
-inline constexpr std::size_t kMinTokenBytes = 16;
-inline constexpr std::size_t kMaxTokenBytes = 4096;
-
-/// The token in a file, blanks and line ends around it taken off. Errors: NotFound, Denied; Malformed (shorter than
-/// kMinTokenBytes, more than one word, not printable ASCII); TooLarge.
-Result<std::string> load_token(const std::filesystem::path& file);
+/// The token of an "Authorization: Bearer TOKEN" header; nullopt without the header or in another form.
+std::optional<std::string_view> bearer_token(const HttpRequest& request);
 
 class ApiAuth {
  public:

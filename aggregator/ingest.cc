@@ -55,9 +55,10 @@ struct Ingest::Session {
   TlsStream stream;
   FrameReader frames;
   AgentConversation conversation;
-  Deadline deadline;   ///< for the next whole frame
-  bool holds = false;  ///< it is its node's entry in holders_
-  bool over = false;   ///< nothing more is read
+  Deadline deadline;           ///< for the next whole frame
+  bool holds = false;          ///< it is its node's entry in holders_
+  bool over = false;           ///< nothing more is read
+  std::string unproven_hello;  ///< waits for its token's check, and every frame after it
 };
 
 Ingest::Session::~Session() {
@@ -119,6 +120,9 @@ asio::awaitable<void> Ingest::converse(Session& session) {
   while (!session.over) {
     std::string out;
     bool more = read_frames(session, out);
+    if (!session.unproven_hello.empty() && !session.over) {
+      out = co_await prove(session);
+    }
     if (!out.empty()) {
       co_await commits_.committed();
       Result<void> written = co_await session.stream.write_all(out, within(limits_.write));
@@ -174,16 +178,54 @@ void Ingest::take_frames(Session& session, std::string& out) {
     if (!*frame) {
       return;
     }
-    std::optional<Refused> refused = session.conversation.take(**frame, wall_clock_now(), out);
-    if (refused) {
-      refuse(session, *refused);
+    if (must_prove(session, **frame)) {
+      session.unproven_hello = **frame;
       return;
     }
-    session.deadline = within(limits_.idle);
-    if (!session.holds) {
-      settle(session);
+    take(session, **frame, out);
+    if (session.over) {
+      return;
     }
   }
+}
+
+void Ingest::take(Session& session, std::string_view frame, std::string& out) {
+  std::optional<Refused> refused = session.conversation.take(frame, wall_clock_now(), out);
+  if (refused) {
+    refuse(session, *refused);
+    return;
+  }
+  session.deadline = within(limits_.idle);
+  if (!session.holds) {
+    settle(session);
+  }
+}
+
+bool Ingest::must_prove(Session& session, std::string_view frame) {
+  AgentConversation& conversation = session.conversation;
+  return node_of_token_ && conversation.node().empty() && conversation.certificate_names().empty() &&
+         !conversation.token_of(frame).empty();
+}
+
+asio::awaitable<std::string> Ingest::prove(Session& session) {
+  const std::string hello = std::move(session.unproven_hello);
+  session.unproven_hello.clear();
+  std::string out;
+  Result<std::string> node = co_await node_of_token_(session.conversation.token_of(hello));
+  if (!node) {
+    const bool is_denied = node.error().code == ErrorCode::Denied;
+    const auto reason = is_denied ? RefusedReason::Identity : RefusedReason::Overloaded;
+    const std::string why = is_denied ? node.error().what : "the token could not be checked: " + node.error().what;
+    append_refusal(reason, why, out);
+    refuse(session, Refused{reason, why, ""});
+    co_return out;
+  }
+  session.conversation.prove(std::move(*node));
+  take(session, hello, out);
+  if (!session.over) {
+    take_frames(session, out);
+  }
+  co_return out;
 }
 
 void Ingest::settle(Session& session) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,10 +42,17 @@ struct IngestLimits {
   Duration write = std::chrono::seconds(10);
 };
 
+/// The node that a token's pod runs on. Errors: Denied (the token is no good, or not an agent's), anything else: nobody
+/// could be asked.
+using NodeOfToken = std::function<asio::awaitable<Result<std::string>>(std::string token)>;
+
 class Ingest {
  public:
   /// References must outlive the object, and it every connection.
   Ingest(const Log& log, const TlsContext& tls, FleetRecorder& recorder, CommitTurn& commits, IngestLimits limits = {});
+
+  /// From now on agents without a certificate are taken by their token. `tls` must let them in.
+  void accept_tokens(NodeOfToken node_of_token) { node_of_token_ = std::move(node_of_token); }
 
   /// One agent's connection, from the handshake to the end: a Listener's handler.
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
@@ -60,6 +68,11 @@ class Ingest {
   /// Takes what has arrived; the answers go to `out`. false: nothing more is there now, or the session is over.
   bool read_frames(Session& session, std::string& out);
   void take_frames(Session& session, std::string& out);
+  void take(Session& session, std::string_view frame, std::string& out);
+  /// Whether this frame waits until its token was checked.
+  bool must_prove(Session& session, std::string_view frame);
+  /// Checks the token of a Hello that waits, and takes it.
+  asio::awaitable<std::string> prove(Session& session);
   /// Gives the session its node's place, from an older connection where there is one.
   void settle(Session& session);
   void end(Session& session, const Error& why, std::string_view when_late);
@@ -72,6 +85,7 @@ class Ingest {
   FleetRecorder& recorder_;
   CommitTurn& commits_;
   IngestLimits limits_;
+  NodeOfToken node_of_token_;
   StreamCounts counts_;
   ConversationScratch scratch_;
   HandshakeGate handshakes_;

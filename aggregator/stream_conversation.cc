@@ -51,9 +51,10 @@ bool same_name(std::string_view a, std::string_view b) {
 }
 
 std::string identity_error(const std::vector<std::string>& names, std::string_view node) {
-  return names.empty() ? fmt::format("the certificate names nobody, the agent says it is node {}", node)
-                       : fmt::format("the certificate names {}, the agent says it is node {}",
-                                     shown_text(fmt::format("{}", fmt::join(names, ", "))), node);
+  return names.empty()
+             ? fmt::format("neither a certificate nor a token names anybody, the agent says it is node {}", node)
+             : fmt::format("its certificate or token names {}, the agent says it is node {}",
+                           shown_text(fmt::format("{}", fmt::join(names, ", "))), node);
 }
 
 }  // namespace
@@ -102,6 +103,14 @@ void append_refusal(RefusedReason reason, std::string_view why, std::string& out
 AgentConversation::AgentConversation(std::vector<std::string> certificate_names, FleetRecorder& recorder,
                                      StreamCounts& counts, ConversationScratch& scratch)
     : certificate_names_(std::move(certificate_names)), recorder_(recorder), counts_(counts), scratch_(scratch) {}
+
+std::string AgentConversation::token_of(std::string_view frame) {
+  v1::AgentMessage& message = scratch_.messages_->fresh<v1::AgentMessage>();
+  if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size())) || !message.has_hello()) {
+    return "";
+  }
+  return message.hello().token();
+}
 
 std::optional<Refused> AgentConversation::take(std::string_view frame, Time now, std::string& out) {
   FieldMarks& marks = scratch_.messages_->marks;

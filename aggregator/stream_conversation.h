@@ -46,13 +46,19 @@ class ConversationScratch {
 
 class AgentConversation {
  public:
-  /// `certificate_names`: whom the peer's verified certificate names. References must outlive the object.
+  /// `certificate_names`: whom the peer's verified certificate names; empty where it showed none, and then prove()
+  /// tells whose token it is. References must outlive the object.
   AgentConversation(std::vector<std::string> certificate_names, FleetRecorder& recorder, StreamCounts& counts,
                     ConversationScratch& scratch);
 
   /// Takes one frame's payload and appends the answers, framed, to `out`; they may be sent once what the frame changed
   /// is stored. A returned Refused ends the conversation: its answer is in `out`, too.
   std::optional<Refused> take(std::string_view frame, Time now, std::string& out);
+
+  /// The token in a frame that is a Hello with one, to be checked before the frame is taken; "" otherwise.
+  std::string token_of(std::string_view frame);
+  /// Whom the token was found to speak for.
+  void prove(std::string node) { certificate_names_ = {std::move(node)}; }
 
   /// "" until the Hello was taken.
   const std::string& node() const { return node_; }

@@ -62,6 +62,7 @@ struct HttpServer::State {
   static asio::awaitable<Result<void>> refuse(std::shared_ptr<State> state, HttpStream& client, HttpRefusal refusal);
   static asio::awaitable<Result<void>> send(HttpStream& client, HttpResponse response, bool is_head, bool keep_alive);
   Result<HttpStream> accept(tcp::socket socket) const;
+  static asio::awaitable<HttpResponse> respond(std::shared_ptr<State> state, HttpRequest request);
   HttpResponse handle(const HttpRequest& request) const;
 
   const Log& log;
@@ -91,6 +92,22 @@ HttpResponse HttpServer::State::handle(const HttpRequest& request) const {
     log.error("request failed", {{"path", request.path}, {"peer", request.peer}, {"reason", error.what()}});
   }
   return refusal_response(HttpRefusal{500, "the request failed; the log says why"});
+}
+
+asio::awaitable<HttpResponse> HttpServer::State::respond(std::shared_ptr<State> state, HttpRequest request) {
+  if (state->options.guard) {
+    std::optional<HttpResponse> refused;
+    try {
+      refused = co_await state->options.guard(request);
+    } catch (const std::exception& error) {
+      state->log.error("request failed", {{"path", request.path}, {"peer", request.peer}, {"reason", error.what()}});
+      refused = refusal_response(HttpRefusal{500, "the request failed; the log says why"});
+    }
+    if (refused) {
+      co_return std::move(*refused);
+    }
+  }
+  co_return state->handle(request);
 }
 
 asio::awaitable<void> HttpServer::State::serve(std::shared_ptr<State> state, tcp::socket socket) {
@@ -154,7 +171,7 @@ asio::awaitable<Result<void>> HttpServer::State::converse(std::shared_ptr<State>
     }
     message->request.peer = peer;
     keep_alive = message->keep_alive && !state->is_stopping;
-    HttpResponse response = state->handle(message->request);
+    HttpResponse response = co_await respond(state, std::move(message->request));
     const Result<void> sent = co_await send(client, std::move(response), message->is_head, keep_alive);
     if (!sent) {
       co_return sent;

@@ -60,6 +60,9 @@ struct HttpResponse {
   bool operator==(const HttpResponse&) const = default;
 };
 
+/// Asked before the handler, and may take its time; an answer ends the request.
+using HttpGuard = std::function<asio::awaitable<std::optional<HttpResponse>>(HttpRequest request)>;
+
 struct HttpServerOptions {
   /// Port 0: any.
   asio::ip::tcp::endpoint endpoint;
@@ -67,6 +70,7 @@ struct HttpServerOptions {
   std::optional<TlsFiles> tls;
   std::size_t max_connections = kMaxHttpConnections;
   Duration read_timeout = kHttpReadTimeout;
+  HttpGuard guard{};  ///< may be empty
 };
 
 /// Started with an io_context that the caller runs, on whose thread everything happens.

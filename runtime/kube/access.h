@@ -14,14 +14,12 @@
 #include <vector>
 
 #include "core/result.h"
+#include "runtime/token_file.h"
 
 namespace gpuskew {
 
 /// A kubeconfig file longer than this is refused (TooLarge).
 inline constexpr std::size_t kMaxKubeconfigBytes = std::size_t{4} << 20;
-/// A bearer token longer than this is refused (TooLarge).
-inline constexpr std::size_t kMaxTokenBytes = std::size_t{16} << 10;
-
 /// PEM text in `data`, or the file it is read from again when it was rotated. Both empty: none.
 struct PemSource {
   std::string data;
