@@ -1,8 +1,11 @@
 #include "runtime/http_stream.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+
+#include <openssl/ssl.h>
 
 #include "runtime/file.h"
 
@@ -90,6 +93,18 @@ void HttpStream::close() {
   }
   asio::error_code ignored;
   plain_->socket.close(ignored);
+}
+
+bool HttpStream::is_quiet() const {
+  if (tls_ && SSL_has_pending(tls_->native()) == 1) {
+    return false;
+  }
+  pollfd waiting{tls_ ? tls_->descriptor() : plain_->socket.native_handle(), POLLIN | POLLRDHUP, 0};
+  return waiting.fd >= 0 && ::poll(&waiting, 1, 0) == 0;
+}
+
+tcp::socket HttpStream::take_socket() {
+  return std::move(plain_->socket);
 }
 
 }  // namespace gpuskew

@@ -32,6 +32,11 @@ class HttpStream {
   /// At once; what waits, fails.
   void close();
 
+  /// Whether the connection is open and nothing waits to be read: not even the peer's end.
+  bool is_quiet() const;
+  /// Of a plain stream, which is of no use after it: for TLS behind a proxy's answer.
+  asio::ip::tcp::socket take_socket();
+
  private:
   explicit HttpStream(std::shared_ptr<ReadySocket> socket);
 

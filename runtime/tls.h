@@ -1,7 +1,7 @@
 #pragma once
 
-// TLS contexts from PEM files. TLS 1.3 only, no session tickets: a resumed session would skip the check of a
-// certificate that has expired, or of a CA that was replaced, since.
+// TLS contexts from PEM text. TLS 1.3 only unless a client asks for less, no session tickets: a resumed session would
+// skip the check of a certificate that has expired, or of a CA that was replaced, since.
 
 #include <filesystem>
 #include <memory>
@@ -12,6 +12,7 @@
 #include <openssl/types.h>
 
 #include "core/result.h"
+#include "runtime/pem_source.h"
 
 namespace gpuskew {
 
@@ -24,8 +25,22 @@ struct TlsFiles {
   bool operator==(const TlsFiles&) const = default;
 };
 
-/// A PEM file longer than this is refused.
-inline constexpr std::size_t kMaxPemBytes = std::size_t{1} << 20;
+/// For servers of others, such as a Kubernetes API server.
+struct TlsClientOptions {
+  PemSource ca;
+  PemSource certificate;  ///< with `key` or not at all
+  PemSource key;
+  bool system_ca = false;    ///< an empty `ca` is the system's authorities; else it is an error
+  bool verify = true;        ///< false: whoever answers is believed, and `ca` is not looked at
+  bool allow_tls12 = false;  ///< without renegotiation
+
+  bool operator==(const TlsClientOptions&) const = default;
+};
+
+/// What a context is made of, and made of again by a reload.
+struct TlsMaterial : TlsClientOptions {
+  bool is_server = false;
+};
 
 /// Files -> an SSL_CTX, replaced as a whole by reload(): handshakes begun before keep the old one, and a reload that
 /// fails changes nothing. Errors name the file and the reason: "certificate /etc/...: expired on ...". Making one
@@ -37,6 +52,7 @@ class TlsContext {
   static Result<TlsContext> server(TlsFiles files);
   /// For connecting. `ca` is required; certificate and key may both be empty: no client certificate then.
   static Result<TlsContext> client(TlsFiles files);
+  static Result<TlsContext> client(TlsClientOptions options);
 
   TlsContext(TlsContext&&) noexcept;
   TlsContext& operator=(TlsContext&&) noexcept;
@@ -49,18 +65,19 @@ class TlsContext {
 
   /// Owned by this object until reload(); SSL_new and SSL_CTX_up_ref take their own reference.
   SSL_CTX* native() const { return context_.get(); }
-  bool is_server() const { return is_server_; }
+  bool is_server() const { return material_.is_server; }
 
  private:
   struct Free {
     void operator()(SSL_CTX* context) const noexcept;
   };
   using Handle = std::unique_ptr<SSL_CTX, Free>;
-  TlsContext(TlsFiles files, bool is_server, Handle context);
-  static Result<Handle> make(const TlsFiles& files, bool is_server);
+  TlsContext(TlsMaterial material, Handle context);
+  static Result<Handle> make(const TlsMaterial& material);
+  static Result<TlsContext> open(TlsMaterial material);
+  Result<void> replace(TlsMaterial material);
 
-  TlsFiles files_;
-  bool is_server_;
+  TlsMaterial material_;
   Handle context_;
 };
 

@@ -60,6 +60,15 @@ std::string verify_text(long verified) {
   }
 }
 
+/// The reasons above are for the streams of our own programs; a client that also takes TLS 1.2 asked for no more.
+Error version_error(SSL* ssl, const Reason& reason) {
+  std::string text(reason.text);
+  if (reason.code == ErrorCode::Unsupported && SSL_get_min_proto_version(ssl) == TLS1_2_VERSION) {
+    text.replace(text.find("1.3"), std::string_view::npos, "1.2 or 1.3");
+  }
+  return Error{reason.code, std::move(text)};
+}
+
 Error library_error(SSL* ssl) {
   // The first entry is the cause; what follows tells where it passed through.
   const unsigned long first = ERR_peek_error();
@@ -72,7 +81,7 @@ Error library_error(SSL* ssl) {
   }
   for (const Reason& reason : kReasons) {
     if (is_ssl && reason.number == number) {
-      return Error{reason.code, std::string(reason.text)};
+      return version_error(ssl, reason);
     }
   }
   return Error{ErrorCode::Malformed, std::string("TLS: ") + (text != nullptr ? text : "failed for an unknown reason")};

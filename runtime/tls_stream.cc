@@ -69,7 +69,7 @@ struct TlsStream::Connection {
     if (!wants) {
       return tl::unexpected(wants.error());
     }
-    // TLS 1.3 has no renegotiation, so a read never has to wait for the socket to become writable for long.
+    // There is no renegotiation, so a read never has to wait for the socket to become writable for long.
     return *wants == Wants::Nothing ? std::optional<std::size_t>(0) : std::nullopt;
   }
 
@@ -265,6 +265,10 @@ const std::string& TlsStream::peer_address() const {
 
 SSL* TlsStream::native() const {
   return connection_->ssl;
+}
+
+int TlsStream::descriptor() const {
+  return connection_->ready.socket.is_open() ? connection_->ready.socket.native_handle() : -1;
 }
 
 }  // namespace gpuskew

@@ -67,6 +67,8 @@ class TlsStream {
   /// "192.0.2.7:41234"; "unknown" when the socket was closed before it was known.
   const std::string& peer_address() const;
   SSL* native() const;
+  /// -1 when it is closed.
+  int descriptor() const;
 
  private:
   struct Connection;

@@ -14,20 +14,14 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/time.h"
+#include "runtime/pem_source.h"
 #include "runtime/token_file.h"
 
 namespace gpuskew {
 
 /// A kubeconfig file longer than this is refused (TooLarge).
 inline constexpr std::size_t kMaxKubeconfigBytes = std::size_t{4} << 20;
-/// PEM text in `data`, or the file it is read from again when it was rotated. Both empty: none.
-struct PemSource {
-  std::string data;
-  std::filesystem::path file;
-
-  bool is_empty() const { return data.empty() && file.empty(); }
-  bool operator==(const PemSource&) const = default;
-};
 
 /// A program that prints an ExecCredential (client.authentication.k8s.io/v1 or v1beta1). Only of the command line.
 struct ExecPlugin {
@@ -37,8 +31,17 @@ struct ExecPlugin {
   std::string api_version;
   std::string install_hint;
   bool provide_cluster_info = false;
+  bool needs_terminal = false;  ///< interactiveMode Always
 
   bool operator==(const ExecPlugin&) const = default;
+};
+
+/// What an exec plugin printed.
+struct ExecCredential {
+  std::string token;
+  PemSource certificate;  ///< text; with `key` or not at all
+  PemSource key;
+  std::optional<Time> expires;
 };
 
 struct KubeAccess {
@@ -48,7 +51,7 @@ struct KubeAccess {
   bool skip_verify = false;  ///< insecure-skip-tls-verify
   std::string tls_server_name;  ///< "" is the server's host
   std::string proxy_url;        ///< http:// proxies (CONNECT); "" for none
-  std::string name_space;       ///< the context's, or "default"
+  std::string name_space;       ///< the context's, the account's, or "default"
 
   PemSource certificate;  ///< of this client; with `key` or not at all
   PemSource key;
@@ -57,7 +60,14 @@ struct KubeAccess {
   std::string username;              ///< HTTP basic, for the servers that still take it
   std::string password;
   std::optional<ExecPlugin> exec;
+
+  std::string impersonate_user;  ///< "as" of a kubeconfig; "" for nobody
+  std::string impersonate_uid;
+  std::vector<std::string> impersonate_groups;
 };
+
+/// Runs access.exec; blocks. Only the command line has one (runtime/kube/exec_plugin.h): a daemon starts no programs.
+using ExecRunner = std::function<Result<ExecCredential>(const KubeAccess& access)>;
 
 /// The files of a KUBECONFIG value ("a:b", empty parts left out), or ~/.kube/config when it is empty.
 std::vector<std::filesystem::path> kubeconfig_files(std::string_view kubeconfig, std::string_view home);
