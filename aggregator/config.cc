@@ -1,7 +1,9 @@
 #include "aggregator/config.h"
 
+#include <cmath>
 #include <utility>
 
+#include "core/label.h"
 #include "runtime/file.h"
 #include "runtime/yaml.h"
 
@@ -84,6 +86,40 @@ void read_judge(YamlMap map, JudgePolicy& into) {
   map.duration("wedged_after", kMinGrace, kMaxGrace, into.wedged_after);
 }
 
+// "NAMESPACE/NAME", each part as Kubernetes names things.
+void read_object_name(YamlMap& map, std::string_view key, std::string& into) {
+  map.text(key, into);
+  const std::size_t slash = into.find('/');
+  if (slash == std::string::npos || !is_dns_subdomain(into.substr(0, slash)) ||
+      !is_dns_subdomain(into.substr(slash + 1))) {
+    map.report(key, "must be NAMESPACE/NAME");
+  }
+}
+
+void read_acting(YamlMap map, KubernetesConfig& into) {
+  std::int64_t percent = std::lround(into.acting.max_tainted_fraction * 100);
+  map.boolean("condition", into.acting.condition);
+  map.boolean("events", into.acting.events);
+  map.boolean("taint", into.acting.taint);
+  map.boolean("dry_run", into.acting_dry_run);
+  map.integer("max_tainted_percent", 1, 100, percent);
+  into.acting.max_tainted_fraction = static_cast<double>(percent) / 100;
+  if (into.acting.events && !into.acting.condition) {
+    map.report("events", "needs condition: true: an Event tells a change of the condition");
+  }
+}
+
+void read_kubernetes(YamlMap map, KubernetesConfig& into) {
+  map.boolean("enabled", into.enabled);
+  if (map.has("kubeconfig")) {
+    map.path("kubeconfig", into.kubeconfig.emplace());
+  }
+  read_object_name(map, "agent_service_account", into.agent_service_account);
+  read_object_name(map, "lease", into.lease);
+  map.boolean("api_tokens", into.api_tokens);
+  read_acting(map.map("acting"), into);
+}
+
 void read_log(YamlMap map, LogLevel& into) {
   std::string level(to_string(into));
   map.choice("level", {"error", "warning", "info", "debug"}, level);
@@ -112,6 +148,7 @@ Result<Config> parse_config(const fs::path& file, std::string_view text) {
   }
   read_tag(root->map("tag"), config.judge.tag);
   read_judge(root->map("judge"), config.judge);
+  read_kubernetes(root->map("kubernetes"), config.kubernetes);
   read_log(root->map("log"), config.log_level);
   Result<void> read = root->finish();
   if (!read) {

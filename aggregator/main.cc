@@ -20,6 +20,8 @@
 #include "aggregator/history_store.h"
 #include "aggregator/housekeeping.h"
 #include "aggregator/ingest.h"
+#include "aggregator/kube/cluster_access.h"
+#include "aggregator/kube/identity.h"
 #include "aggregator/matrix_file.h"
 #include "aggregator/process_figures.h"
 #include "aggregator/reload.h"
@@ -106,6 +108,33 @@ Result<void> restore(Parts& parts, const Config& config, const Log& log, Time no
   return {};
 }
 
+// The cluster as its API server tells of it.
+struct Cluster {
+  Cluster(asio::io_context& io, std::unique_ptr<KubeClient> opened, const KubernetesConfig& config)
+      : client(std::move(opened)), identity(io.get_executor(), *client, config.agent_service_account) {}
+
+  std::unique_ptr<KubeClient> client;
+  KubeIdentity identity;
+};
+
+// nullptr without a cluster.
+Result<std::unique_ptr<Cluster>> join_cluster(asio::io_context& io, const KubernetesConfig& config) {
+  if (!config.enabled) {
+    return std::unique_ptr<Cluster>();
+  }
+  Result<KubeAccess> access = cluster_access(config);
+  if (!access) {
+    return tl::unexpected(access.error());
+  }
+  KubeClientOptions options;
+  options.user_agent = "gpuskew-aggregator/" GPUSKEW_VERSION;
+  Result<std::unique_ptr<KubeClient>> client = KubeClient::open(io.get_executor(), std::move(*access), options);
+  if (!client) {
+    return tl::unexpected(client.error());
+  }
+  return std::make_unique<Cluster>(io, std::move(*client), config);
+}
+
 // Where silence is allowed to last, so are connections without a word: agents' heartbeats are then rarer, too.
 IngestLimits limits_for(const JudgePolicy& judge) {
   IngestLimits limits;
@@ -128,8 +157,9 @@ Result<std::unique_ptr<Listener>> listen_for_agents(asio::io_context& io, const 
 }
 
 Result<std::unique_ptr<HttpServer>> listen_for_requests(asio::io_context& io, const Log& log, const ApiConfig& config,
-                                                        const ApiSources& sources) {
+                                                        const ApiSources& sources, HttpGuard guard) {
   HttpServerOptions options;
+  options.guard = std::move(guard);
   options.endpoint = parse_listen_address(config.listen).value();
   options.tls = config.tls;
   auto server = HttpServer::start(
@@ -145,7 +175,7 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   const Time started = wall_clock_now();
   asio::io_context io(1);
   Run run(io, log, manager);
-  Result<TlsContext> tls = TlsContext::server(config.agents.tls);
+  Result<TlsContext> tls = TlsContext::server(config.agents.tls, config.kubernetes.enabled);
   if (!tls) {
     return fail("agents", tls.error());
   }
@@ -163,6 +193,14 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   }
   CommitTurn commits(io, parts.writer);
   Ingest ingest(log, *tls, parts.recorder, commits, limits_for(config.judge));
+  Result<std::unique_ptr<Cluster>> cluster = join_cluster(io, config.kubernetes);
+  if (!cluster) {
+    return fail("kubernetes", cluster.error());
+  }
+  if (*cluster != nullptr) {
+    ingest.accept_tokens(
+        [&identity = (*cluster)->identity](std::string shown) { return identity.node_of(std::move(shown)); });
+  }
   Result<std::unique_ptr<Listener>> listener = listen_for_agents(io, log, config.agents, ingest);
   if (!listener) {
     return fail("agents.listen", listener.error());
@@ -172,7 +210,11 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   };
   const ApiSources sources{parts.fleet,     parts.store, parts.writer, parts.matrix,
                            ingest.counts(), parts.auth,  config.file,  figures};
-  Result<std::unique_ptr<HttpServer>> server = listen_for_requests(io, log, config.api, sources);
+  HttpGuard guard;
+  if (*cluster != nullptr && config.kubernetes.api_tokens) {
+    guard = [&identity = (*cluster)->identity](HttpRequest request) { return identity.refuse(std::move(request)); };
+  }
+  Result<std::unique_ptr<HttpServer>> server = listen_for_requests(io, log, config.api, sources, std::move(guard));
   if (!server) {
     return fail("api.listen", server.error());
   }

@@ -80,7 +80,8 @@ Result<void> use_authorities(SSL_CTX* context, const TlsMaterial& material) {
       return used;
     }
   }
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (material.is_server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+  const bool must_show = material.is_server && !material.clients_may_be_bare;
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (must_show ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      material.is_server ? refuse_ca_as_leaf : nullptr);
   return {};
 }
@@ -140,8 +141,10 @@ Result<TlsContext> TlsContext::open(TlsMaterial material) {
   return TlsContext(std::move(material), std::move(*context));
 }
 
-Result<TlsContext> TlsContext::server(TlsFiles files) {
-  return open(material_of(files, true));
+Result<TlsContext> TlsContext::server(TlsFiles files, bool clients_may_be_bare) {
+  TlsMaterial material = material_of(files, true);
+  material.clients_may_be_bare = clients_may_be_bare;
+  return open(std::move(material));
 }
 
 Result<TlsContext> TlsContext::client(TlsFiles files) {
@@ -159,7 +162,9 @@ Result<void> TlsContext::reload() {
 }
 
 Result<void> TlsContext::reload(TlsFiles files) {
-  return replace(material_of(files, material_.is_server));
+  TlsMaterial material = material_of(files, material_.is_server);
+  material.clients_may_be_bare = material_.clients_may_be_bare;
+  return replace(std::move(material));
 }
 
 Result<void> TlsContext::replace(TlsMaterial material) {

@@ -40,6 +40,7 @@ struct TlsClientOptions {
 /// What a context is made of, and made of again by a reload.
 struct TlsMaterial : TlsClientOptions {
   bool is_server = false;
+  bool clients_may_be_bare = false;  ///< of a server with a `ca`
 };
 
 /// Files -> an SSL_CTX, replaced as a whole by reload(): handshakes begun before keep the old one, and a reload that
@@ -48,8 +49,9 @@ struct TlsMaterial : TlsClientOptions {
 class TlsContext {
  public:
   /// For a listener. With a `ca`, a client certificate it signed is required (mutual TLS), and one that is itself a
-  /// CA's (CA:TRUE) is refused; without, none is asked for.
-  static Result<TlsContext> server(TlsFiles files);
+  /// CA's (CA:TRUE) is refused; without, none is asked for. `clients_may_be_bare`: one without a certificate is let in,
+  /// too, and it is the caller's business to find out who it is.
+  static Result<TlsContext> server(TlsFiles files, bool clients_may_be_bare = false);
   /// For connecting. `ca` is required; certificate and key may both be empty: no client certificate then.
   static Result<TlsContext> client(TlsFiles files);
   static Result<TlsContext> client(TlsClientOptions options);
