@@ -1,12 +1,9 @@
 #include "tests/e2e/stack.h"
 
 #include <stdexcept>
-#include <thread>
 
 namespace gpuskew {
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenQuestions{20};
 
 CertificateSpec server_certificate() {
   CertificateSpec spec;
@@ -20,16 +17,6 @@ CertificateSpec server_certificate() {
 
 std::filesystem::path program(std::string_view name) {
   return std::filesystem::path(GPUSKEW_BIN_DIR) / name;
-}
-
-void eventually(std::string_view what, const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
-      throw std::runtime_error("waited in vain until " + std::string(what));
-    }
-    std::this_thread::sleep_for(kBetweenQuestions);
-  }
 }
 
 Stack::Stack()

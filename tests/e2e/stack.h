@@ -2,9 +2,7 @@
 
 // An aggregator, agents and the command, as they are shipped, with certificates of their own.
 
-#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -21,9 +19,6 @@
 namespace gpuskew {
 
 std::filesystem::path program(std::string_view name);
-
-/// Asks until the answer is yes; throws naming `what` after kPatience.
-void eventually(std::string_view what, const std::function<bool()>& holds);
 
 class Stack {
  public:

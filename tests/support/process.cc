@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace gpuskew {
@@ -20,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kCouldNotStart = 127;
+constexpr std::chrono::milliseconds kBetweenQuestions{20};
 
 std::runtime_error system_error(const std::string& what) {
   return std::runtime_error(what + ": " + std::strerror(errno));
@@ -250,6 +252,16 @@ Outcome run(const std::vector<std::string>& command, const Environment& environm
   Process process = Process::start(command, environment);
   const int code = process.wait(limit);
   return {code, process.out(), process.err()};
+}
+
+void eventually(std::string_view what, const std::function<bool()>& holds, std::chrono::milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  while (!holds()) {
+    if (Clock::now() >= deadline) {
+      throw std::runtime_error("waited in vain until " + std::string(what));
+    }
+    std::this_thread::sleep_for(kBetweenQuestions);
+  }
 }
 
 std::string field_of(std::string_view line, std::string_view key) {

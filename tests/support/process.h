@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -82,6 +83,9 @@ struct Outcome {
 
 Outcome run(const std::vector<std::string>& command, const Environment& environment = {},
             std::chrono::milliseconds limit = kPatience);
+
+/// Asks until the answer is yes; throws naming `what` past its limit.
+void eventually(std::string_view what, const std::function<bool()>& holds, std::chrono::milliseconds limit = kPatience);
 
 /// The value of `key=` in a log line: up to the next blank, or what stands in its quotes. "" when it is not there.
 std::string field_of(std::string_view line, std::string_view key);
