@@ -1,12 +1,11 @@
 #include "tests/cluster/cluster.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "tests/unit/runtime/temporary_directory.h"
 
 namespace gpuskew {
 namespace {
@@ -42,23 +41,16 @@ std::string setting(const std::filesystem::path& file, std::string_view name) {
   throw std::runtime_error("no " + std::string(name) + " in " + file.string() + ": is this a directory of kube-up?");
 }
 
-/// A file that is removed at the end of the scope.
+/// JSON as a file for kubectl, removed at the end of the scope.
 class PassingFile {
  public:
-  PassingFile(std::filesystem::path path, std::string_view text) : path_(std::move(path)) {
-    std::ofstream(path_) << text;
-  }
-  ~PassingFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  PassingFile(const PassingFile&) = delete;
-  PassingFile& operator=(const PassingFile&) = delete;
+  explicit PassingFile(const nlohmann::json& object) { std::ofstream(path_) << object; }
 
   std::string name() const { return path_.string(); }
 
  private:
-  std::filesystem::path path_;
+  TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_.path() / "object.json";
 };
 
 }  // namespace
@@ -127,7 +119,7 @@ nlohmann::json Cluster::get_path(const std::string& path) const {
 }
 
 void Cluster::put(const nlohmann::json& object) const {
-  const PassingFile file(directory_ / ("object-" + std::to_string(::getpid()) + ".json"), object.dump());
+  const PassingFile file(object);
   const Outcome outcome = try_kubectl({"create", "-f", file.name()});
   if (outcome.code == 0) {
     return;
@@ -136,10 +128,14 @@ void Cluster::put(const nlohmann::json& object) const {
     throw std::runtime_error("kubectl create of " + object.dump() + ": " + outcome.err);
   }
   kubectl({"replace", "-f", file.name()});
-  // An object's status is written by itself once the object is there.
-  if (object.contains("status")) {
-    kubectl({"replace", "--subresource=status", "-f", file.name()});
-  }
+}
+
+void Cluster::make_node(const NodeShape& shape) const {
+  const nlohmann::json node = node_object(shape);
+  put(node);
+  // Of a node that was there already only this path takes the status.
+  const PassingFile file(node);
+  kubectl({"replace", "--raw", "/api/v1/nodes/" + shape.name + "/status", "-f", file.name()});
 }
 
 Process Cluster::fake_nodes(std::vector<std::string> arguments) const {
@@ -191,8 +187,7 @@ std::string ClusterTest::make_namespace() const {
   const nlohmann::json object = {{"apiVersion", "v1"},
                                  {"kind", "Namespace"},
                                  {"metadata", {{"generateName", "test-"}, {"labels", {{kTestNamespace, "true"}}}}}};
-  const PassingFile file(cluster_->certificates() / ("namespace-" + std::to_string(::getpid()) + ".json"),
-                         object.dump());
+  const PassingFile file(object);
   return cluster_->kubectl({"create", "-f", file.name(), "-o", "jsonpath={.metadata.name}"});
 }
 

@@ -67,9 +67,10 @@ class Cluster {
   nlohmann::json get(std::vector<std::string> arguments) const;
   /// The reply to a GET of a path of the API.
   nlohmann::json get_path(const std::string& path) const;
-  /// Writes one object, whatever was there under its name (kubectl create, else replace).
+  /// Writes one object, whatever was there under its name; a status only when it is new.
   void put(const nlohmann::json& object) const;
-  void make_node(const NodeShape& shape) const { put(node_object(shape)); }
+  /// The same for a node, its status included.
+  void make_node(const NodeShape& shape) const;
 
   /// fake-nodes run ARGUMENTS: nodes that stay Ready, and their pods; they last as long as the process.
   Process fake_nodes(std::vector<std::string> arguments) const;
