@@ -90,7 +90,8 @@ Cluster::Cluster(std::filesystem::path directory)
     : directory_(std::move(directory)),
       server_(setting(directory_ / "env", "KUBE_SERVER")),
       version_(setting(directory_ / "env", "KUBE_VERSION")),
-      minor_(std::stoi(version_.substr(std::string_view("v1.").size()))) {}
+      minor_(std::stoi(version_.substr(std::string_view("v1.").size()))),
+      has_controllers_(setting(directory_ / "env", "KUBE_API_ONLY") == "no") {}
 
 Outcome Cluster::try_kubectl(const std::vector<std::string>& arguments) const {
   std::vector<std::string> command{kubectl_program(), "--kubeconfig", admin().string()};
@@ -116,6 +117,11 @@ nlohmann::json Cluster::get(std::vector<std::string> arguments) const {
 
 nlohmann::json Cluster::get_path(const std::string& path) const {
   return nlohmann::json::parse(kubectl({"get", "--raw", path}));
+}
+
+nlohmann::json Cluster::post_path(const std::string& path, const nlohmann::json& body) const {
+  const PassingFile file(body);
+  return nlohmann::json::parse(kubectl({"create", "--raw", path, "-f", file.name()}));
 }
 
 void Cluster::put(const nlohmann::json& object) const {

@@ -58,6 +58,8 @@ class Cluster {
   const std::string& version() const { return version_; }
   /// 20 of 1.20.
   int minor() const { return minor_; }
+  /// False with binaries that have no controller-manager and scheduler: no pod is placed, no account made.
+  bool has_controllers() const { return has_controllers_; }
 
   /// What kubectl prints, as the administrator.
   std::string kubectl(const std::vector<std::string>& arguments) const;
@@ -67,6 +69,8 @@ class Cluster {
   nlohmann::json get(std::vector<std::string> arguments) const;
   /// The reply to a GET of a path of the API.
   nlohmann::json get_path(const std::string& path) const;
+  /// The reply to a POST of JSON to a path of the API.
+  nlohmann::json post_path(const std::string& path, const nlohmann::json& body) const;
   /// Writes one object, whatever was there under its name; a status only when it is new.
   void put(const nlohmann::json& object) const;
   /// The same for a node, its status included.
@@ -90,6 +94,7 @@ class Cluster {
   std::string server_;
   std::string version_;
   int minor_ = 0;
+  bool has_controllers_ = false;
 };
 
 /// A test with a cluster to itself: no nodes, and no namespace that an earlier test made with make_namespace().
