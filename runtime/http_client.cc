@@ -111,7 +111,8 @@ HttpConnection::~HttpConnection() = default;
 
 asio::awaitable<Connected> HttpConnection::connect(HttpTarget target, std::shared_ptr<const TlsContext> tls,
                                                    Deadline deadline) {
-  Result<tcp::socket> socket = co_await connect_host(target.proxy ? *target.proxy : target.address, deadline);
+  const HostPort first_hop = target.proxy.value_or(target.address);
+  Result<tcp::socket> socket = co_await connect_host(first_hop, deadline);
   if (socket && target.proxy) {
     socket = co_await tunnel(std::move(*socket), target, deadline);
   }

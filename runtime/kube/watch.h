@@ -4,6 +4,7 @@
 // server has forgotten that point (410 Gone). Never ends by itself: what goes wrong is told and tried again.
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <asio/awaitable.hpp>
@@ -14,8 +15,24 @@
 
 namespace gpuskew {
 
+/// The server closes a watch after this and up to as long again; that is no trouble.
+inline constexpr Duration kWatchTimeout = std::chrono::minutes(5);
+/// A server that has not closed it this much later is silent: Timeout, and a new connection.
+inline constexpr Duration kWatchGrace = std::chrono::seconds(30);
+/// A resource that is not there (404) is asked for again after this.
+inline constexpr Duration kMissingResourceWait = std::chrono::minutes(1);
+/// One event; etcd takes objects of 1.5 MiB. A longer one is trouble (TooLarge), and the list is read anew.
+inline constexpr std::size_t kMaxWatchLineBytes = std::size_t{8} << 20;
+
+struct KubeWatchOptions {
+  Duration timeout = kWatchTimeout;
+  Duration grace = kWatchGrace;
+  Duration missing_resource_wait = kMissingResourceWait;
+};
+
 /// Called on the client's io_context, never while another of them runs. Between list_began and list_ended every object
-/// that exists is told by `changed`; one that is not told then is gone.
+/// that exists is told by `changed`; one that is not told then is gone. A list that failed half way is begun anew: what
+/// was told since the last list_began does not count then.
 struct KubeWatchEvents {
   std::function<void()> list_began;
   std::function<void()> list_ended;               ///< the picture is whole now
@@ -27,8 +44,8 @@ struct KubeWatchEvents {
 
 class KubeWatch {
  public:
-  /// `client` must outlive it. The server closes a watch after `kWatchTimeout` with jitter; that is no trouble.
-  KubeWatch(KubeClient& client, KubeListRequest request, KubeWatchEvents events);
+  /// `client` must outlive it.
+  KubeWatch(KubeClient& client, KubeListRequest request, KubeWatchEvents events, KubeWatchOptions options = {});
   ~KubeWatch();
   KubeWatch(const KubeWatch&) = delete;
   KubeWatch& operator=(const KubeWatch&) = delete;
@@ -37,11 +54,10 @@ class KubeWatch {
   /// again once a minute: a CRD may come later. Ends only by cancellation.
   asio::awaitable<Result<void>> run();
 
+  struct State;  ///< for watch.cc
+
  private:
-  struct State;
   std::shared_ptr<State> state_;
 };
-
-inline constexpr Duration kWatchTimeout = std::chrono::minutes(5);
 
 }  // namespace gpuskew
