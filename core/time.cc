@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace gpuskew {
@@ -32,6 +33,36 @@ constexpr Unit kMilliseconds{"ms", Duration(1)};
 
 constexpr Duration kLongestDuration = days(3650);
 
+/// `digits` digits at `at`, or -1.
+int digits_at(std::string_view text, std::size_t at, std::size_t digits) {
+  int value = 0;
+  for (std::size_t i = at; i < at + digits; ++i) {
+    if (i >= text.size() || text[i] < '0' || text[i] > '9') {
+      return -1;
+    }
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+bool has_separators(std::string_view text) {
+  return text.size() >= 20 && text[4] == '-' && text[7] == '-' && (text[10] == 'T' || text[10] == 't') &&
+         text[13] == ':' && text[16] == ':' && (text.back() == 'Z' || text.back() == 'z');
+}
+
+/// Milliseconds of ".123456"; nullopt when it is no fraction.
+std::optional<int> fraction_ms(std::string_view text) {
+  if (text.empty()) {
+    return 0;
+  }
+  if (text.front() != '.' || text.size() < 2 || text.find_first_not_of("0123456789", 1) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string three(text.substr(1, 3));
+  three.resize(3, '0');
+  return digits_at(three, 0, 3);
+}
+
 }  // namespace
 
 std::string to_rfc3339(Time t) {
@@ -55,6 +86,30 @@ std::string to_rfc3339(Time t) {
   append_padded(out, clock.seconds().count(), 2);
   out += 'Z';
   return out;
+}
+
+Result<Time> parse_rfc3339(std::string_view text) {
+  const auto malformed = [text] { return fail(ErrorCode::Malformed, in_quotes(text) + " is no UTC time (RFC 3339)"); };
+  if (!has_separators(text)) {
+    return malformed();
+  }
+  const int year = digits_at(text, 0, 4);
+  const int month = digits_at(text, 5, 2);
+  const int day = digits_at(text, 8, 2);
+  const int hour = digits_at(text, 11, 2);
+  const int minute = digits_at(text, 14, 2);
+  const int second = digits_at(text, 17, 2);
+  const std::optional<int> ms = fraction_ms(text.substr(19, text.size() - 20));
+  if (year < 0 || month < 1 || day < 1 || !ms) {
+    return malformed();
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) {
+    return malformed();
+  }
+  return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second) + std::chrono::milliseconds(*ms);
 }
 
 std::string to_short_text(Duration span) {

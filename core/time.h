@@ -23,6 +23,8 @@ constexpr std::int64_t to_unix_ms(Time t) {
 
 /// RFC 3339 in UTC with whole seconds: "2026-11-30T16:05:37Z". Years 1970 to 9999; others are clamped.
 std::string to_rfc3339(Time t);
+/// Errors: Malformed. Fractions of a second are allowed and cut at milliseconds; UTC ("Z") only.
+Result<Time> parse_rfc3339(std::string_view text);
 
 /// A span for people, largest two units: "3d4h", "5m", "12s", "0s". Negative spans read "0s".
 std::string to_short_text(Duration span);

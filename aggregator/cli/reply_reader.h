@@ -16,9 +16,6 @@
 
 namespace gpuskew {
 
-/// Errors: Malformed. "2026-11-30T16:05:37Z", fractions of a second allowed and cut at milliseconds; UTC only.
-Result<Time> parse_rfc3339(std::string_view text);
-
 class ReplyReader {
  public:
   using Json = nlohmann::ordered_json;
