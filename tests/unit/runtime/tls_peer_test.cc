@@ -167,7 +167,7 @@ TEST_F(TlsPeerTest, RefusesATls12Client) {
   const Failures failures = meet(server_, client_, "server.example", only_tls12);
   ASSERT_FALSE(failures.server);
   EXPECT_EQ(failures.server.error(), (Error{ErrorCode::Unsupported, "the peer does not offer TLS 1.3"}));
-  EXPECT_EQ(failures.client.error(), (Error{ErrorCode::Unsupported, "the peer refused TLS 1.3"}));
+  EXPECT_EQ(failures.client.error(), (Error{ErrorCode::Unsupported, "the peer refused TLS 1.2 or 1.3"}));
 }
 
 TEST_F(TlsPeerTest, RefusesAServerOfAnotherCaOrName) {
