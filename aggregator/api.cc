@@ -10,6 +10,7 @@
 
 #include "aggregator/api_audit.h"
 #include "aggregator/api_fleet.h"
+#include "aggregator/api_forecast.h"
 #include "aggregator/api_response.h"
 #include "proto/json.h"
 
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kRoutes =
     "/healthz, /readyz, /metrics, /api/v1/status, /api/v1/nodes, /api/v1/nodes/NODE, /api/v1/findings, /api/v1/audit, "
-    "/api/v1/history/NODE";
+    "/api/v1/forecast, /api/v1/history/NODE";
 constexpr std::string_view kNodePrefix = "/api/v1/nodes/";
 constexpr std::string_view kHistoryPrefix = "/api/v1/history/";
 
@@ -77,6 +78,17 @@ HttpResponse metrics_response(const ApiSources& sources) {
   return response;
 }
 
+FleetSources fleet_sources(const ApiSources& sources) {
+  return FleetSources{sources.fleet, sources.matrix.status(),
+                      fmt::format("set matrix.file in {}, and reload (SIGHUP)", sources.config_file.string()), nullptr};
+}
+
+/// "" when the request does not have it.
+std::string parameter(const HttpRequest& request, const std::string& name) {
+  const auto asked = request.query.find(name);
+  return asked == request.query.end() ? std::string() : asked->second;
+}
+
 HttpResponse route(const HttpRequest& request, const ApiSources& sources, Time now) {
   const std::string_view path = request.path;
   if (path == "/healthz") {
@@ -89,19 +101,22 @@ HttpResponse route(const HttpRequest& request, const ApiSources& sources, Time n
     return metrics_response(sources);
   }
   if (path == "/api/v1/status") {
-    return status_response(sources, now);
+    return status_response(fleet_sources(sources), &sources.writer.health(), now);
   }
   if (path == "/api/v1/nodes") {
-    return nodes_response(sources.fleet);
+    return nodes_response(fleet_sources(sources));
   }
   if (path == "/api/v1/findings") {
     return findings_response(sources.fleet);
   }
   if (path == "/api/v1/audit") {
-    return audit_response(sources);
+    return audit_response(fleet_sources(sources), parameter(request, "node"));
+  }
+  if (path == "/api/v1/forecast") {
+    return forecast_response(fleet_sources(sources), parameter(request, "kernel"), parameter(request, "node"));
   }
   if (path.starts_with(kNodePrefix) && path.size() > kNodePrefix.size()) {
-    return node_response(sources.fleet, path.substr(kNodePrefix.size()));
+    return node_response(fleet_sources(sources), path.substr(kNodePrefix.size()));
   }
   if (path.starts_with(kHistoryPrefix) && path.size() > kHistoryPrefix.size()) {
     return history_response(request, sources, path.substr(kHistoryPrefix.size()));

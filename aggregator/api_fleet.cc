@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregator/api_cluster.h"
 #include "aggregator/api_response.h"
 #include "aggregator/node_states.h"
 #include "proto/json.h"
@@ -37,9 +38,14 @@ Fact<std::uint32_t> count_of(const Fact<std::vector<Gpu>>& gpus) {
                           : Fact<std::uint32_t>::unknown(gpus.why(), gpus.source());
 }
 
-Json node_line(const NodeRecord& record, const TagPolicy& policy) {
+/// A node that no agent speaks for was never heard.
+Json time_or_never(Time at) {
+  return at == Time{} ? Json() : Json(to_rfc3339(at));
+}
+
+Json node_line(const NodeRecord& record, const FleetSources& sources) {
   const Snapshot& snapshot = record.snapshot;
-  Result<Tag> tag = node_tag(snapshot, record.history, policy);
+  Result<Tag> tag = node_tag(snapshot, record.history, sources.fleet.policy().tag);
   Json json;
   json["name"] = snapshot.node;
   json["state"] = to_string(record.verdict.state);
@@ -52,18 +58,19 @@ Json node_line(const NodeRecord& record, const TagPolicy& policy) {
   json["tag"] = tag ? Json(tag->text) : Json();
   json["tag_error"] = tag ? Json() : Json(tag.error().what);
   json["next_boot"] = to_json(record.verdict.next_boot);
-  json["last_heard"] = to_rfc3339(record.last_heard);
+  json["last_heard"] = time_or_never(record.last_heard);
   Json codes = Json::array();
   for (const Finding& finding : record.verdict.findings) {
     codes.push_back(to_string(finding.code));
   }
   json["findings"] = std::move(codes);
+  add_cluster_node(sources, snapshot.node, json);
   return json;
 }
 
 }  // namespace
 
-HttpResponse status_response(const ApiSources& sources, Time now) {
+HttpResponse status_response(const FleetSources& sources, const StoreHealth* history, Time now) {
   std::array<std::size_t, kNodeStates.size()> by_state{};
   std::array<std::size_t, kSeverities.size()> by_severity{};
   for (const auto& [name, record] : sources.fleet.nodes()) {
@@ -82,42 +89,40 @@ HttpResponse status_response(const ApiSources& sources, Time now) {
   for (Severity severity : kSeverities) {
     json["findings"][std::string(to_string(severity))] = by_severity[static_cast<std::size_t>(severity)];
   }
-  json["matrix"] = matrix_json(sources.matrix.status());
-  json["history"] = store_json(sources.writer.health());
+  json["matrix"] = matrix_json(sources.matrix);
+  json["history"] = history == nullptr ? Json() : store_json(*history);
+  add_cluster_summary(sources, json);
   return json_response(json);
 }
 
-HttpResponse nodes_response(const Fleet& fleet) {
+HttpResponse nodes_response(const FleetSources& sources) {
   // Node by node into text: the same as one DOM would take ten times the memory for 5,000 nodes.
   HttpResponse response;
   response.body = "{\"nodes\":[";
   bool first = true;
-  for (const auto& [name, record] : fleet.nodes()) {
+  for (const auto& [name, record] : sources.fleet.nodes()) {
     if (!first) {
       response.body += ',';
     }
     first = false;
-    response.body += dump(node_line(record, fleet.policy().tag), false);
+    response.body += dump(node_line(record, sources), false);
   }
   response.body += "]}\n";
   return response;
 }
 
-HttpResponse node_response(const Fleet& fleet, std::string_view name) {
-  const NodeRecord* record = fleet.find(name);
+HttpResponse node_response(const FleetSources& sources, std::string_view name) {
+  const NodeRecord* record = sources.fleet.find(name);
   if (record == nullptr) {
-    return error_response(
-        404, fmt::format("no node {} has reported; `gpuskew nodes` (GET /api/v1/nodes) lists those that have, and the "
-                         "log has a line \"refused agent\" for one that was turned away",
-                         name));
+    return unknown_node(name);
   }
-  Result<Tag> tag = node_tag(record->snapshot, record->history, fleet.policy().tag);
+  Result<Tag> tag = node_tag(record->snapshot, record->history, sources.fleet.policy().tag);
   Json json;
   json["name"] = record->snapshot.node;
   json["state"] = to_string(record->verdict.state);
   json["why"] = record->verdict.why;
-  json["first_seen"] = to_rfc3339(record->first_seen);
-  json["last_heard"] = to_rfc3339(record->last_heard);
+  json["first_seen"] = time_or_never(record->first_seen);
+  json["last_heard"] = time_or_never(record->last_heard);
   json["snapshot"] = to_json(record->snapshot);
   json["last_good"] = record->history.last_good ? to_json(*record->history.last_good) : Json();
   json["wanted_driver"] = to_json(wanted_driver(record->snapshot, record->history));
@@ -129,6 +134,7 @@ HttpResponse node_response(const Fleet& fleet, std::string_view name) {
   }
   json["findings"] = std::move(findings);
   json["next_boot"] = to_json(record->verdict.next_boot);
+  add_cluster_node(sources, name, json);
   return json_response(json);
 }
 

@@ -22,6 +22,12 @@ HttpResponse error_response(int status, std::string_view what) {
   return response;
 }
 
+HttpResponse unknown_node(std::string_view name) {
+  return error_response(404, "no node " + std::string(name) +
+                                 " has reported; `gpuskew nodes` (GET /api/v1/nodes) lists those that have, and the "
+                                 "log has a line \"refused agent\" for one that was turned away");
+}
+
 nlohmann::ordered_json matrix_json(const MatrixStatus& matrix) {
   nlohmann::ordered_json json;
   json["configured"] = matrix.configured;

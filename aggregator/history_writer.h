@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "aggregator/history_store.h"
+#include "aggregator/store_health.h"
 #include "core/fleet.h"
 #include "core/time.h"
 
 namespace gpuskew {
 
 class Log;
-
-struct StoreHealth {
-  std::optional<std::string> error;  ///< why the last write failed; nullopt: it did not
-  Time failing_since{};
-  std::uint64_t errors = 0;               ///< failed writes and reads, ever
-  std::uint64_t dropped_transitions = 0;  ///< lost because the store failed for too long
-
-  bool operator==(const StoreHealth&) const = default;
-};
 
 class HistoryWriter {
  public:

@@ -1,17 +1,12 @@
 #include "aggregator/cli/asking.h"
 
 #include "aggregator/cli/document.h"
-#include "aggregator/cli/server_url.h"
 
 namespace gpuskew {
 
 Error unreadable_reply(const std::string& server, const std::string& path, const Error& error) {
   return Error{error.code, server + path + " answered in a form gpuskew " GPUSKEW_VERSION " does not know: " +
                                error.what + "; are both of one version?"};
-}
-
-std::string node_path(const std::string& node) {
-  return "/api/v1/nodes/" + url_segment(node);
 }
 
 bool is_document(Format format) {

@@ -1,13 +1,13 @@
 #pragma once
 
-// A question to the aggregator and its answer in both shapes: as it came, for -o json, and as values.
+// A question and its answer in both shapes: as it came, for -o json, and as values.
 
 #include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "aggregator/cli/api_client.h"
+#include "aggregator/cli/answer_source.h"
 #include "aggregator/cli/command_line.h"
 #include "aggregator/cli/screen.h"
 #include "aggregator/cli/table.h"
@@ -25,20 +25,17 @@ struct Asked {
 Error unreadable_reply(const std::string& server, const std::string& path, const Error& error);
 
 template <class T>
-Result<Asked<T>> ask(ApiClient& client, const std::string& path, Result<T> (*read)(const nlohmann::ordered_json&)) {
-  Result<nlohmann::ordered_json> json = client.get(path);
+Result<Asked<T>> ask(AnswerSource& source, const Question& question, Result<T> (*read)(const nlohmann::ordered_json&)) {
+  Result<nlohmann::ordered_json> json = source.get(question);
   if (!json) {
     return tl::unexpected(json.error());
   }
   Result<T> value = read(*json);
   if (!value) {
-    return tl::unexpected(unreadable_reply(client.server(), path, value.error()));
+    return tl::unexpected(unreadable_reply(source.server(), path_of(question), value.error()));
   }
   return Asked<T>{std::move(*json), std::move(*value)};
 }
-
-/// The path of a node's own answer.
-std::string node_path(const std::string& node);
 
 bool is_document(Format format);
 /// -o json or -o yaml.

@@ -6,6 +6,7 @@
 #include "aggregator/cli/commands.h"
 #include "aggregator/cli/render.h"
 #include "aggregator/cli/reply.h"
+#include "aggregator/cli/side_notes.h"
 
 namespace gpuskew {
 namespace {
@@ -27,24 +28,15 @@ std::string missing_lines(const AuditReply& audit) {
 
 /// Nodes that could not be audited, in the form of the missing ones; then what else is to be known.
 std::string side_lines(const AuditReply& audit) {
-  std::string lines;
-  for (const AuditRow& node : audit.nodes) {
-    if (node.verdict != "ok" && node.verdict != "missing") {
-      lines += node.node + " UNKNOWN " + node.why + "\n";
-    }
-  }
+  std::string lines = unknown_lines(audit.nodes);
   if (audit.matrix.error) {
     lines += "note: the last reading of the matrix failed, the one before it counts: " + *audit.matrix.error + "\n";
   }
-  for (const AuditRow& node : audit.nodes) {
-    for (const std::string& note : node.notes) {
-      lines += "note: " + node.node + ": " + note + "\n";
-    }
-  }
+  lines += tag_note_lines(audit.nodes);
   for (const std::string& note : audit.notes) {
     lines += "note: " + note + "\n";
   }
-  return lines;
+  return lines + contradiction_lines(audit.nodes);
 }
 
 ExitCode exit_code_of(const AuditReply& audit) {
@@ -56,22 +48,29 @@ ExitCode exit_code_of(const AuditReply& audit) {
   return all_ok ? ExitCode::Fine : ExitCode::NoAnswer;
 }
 
-/// An empty audit is fine only in a fleet that has nodes, none of which needs an image.
-Result<std::string> why_nothing_to_audit(ApiClient& client) {
-  const auto status = ask(client, "/api/v1/status", status_reply);
+}  // namespace
+
+/// An empty audit is fine only in a fleet that has nodes, none of which needs an image. What a cluster does not say of
+/// its nodes is no proof of that.
+Result<std::string> why_nothing_to_audit(AnswerSource& source) {
+  const auto status = ask(source, Topic::Status, status_reply);
   if (!status) {
     return tl::unexpected(status.error());
   }
   if (status->value.total == 0) {
-    return fail(ErrorCode::NotFound, "no node has reported to this aggregator, so there is nothing to audit");
+    return fail(ErrorCode::NotFound, std::string(source.nobody()) + ", so there is nothing to audit");
   }
-  return "none of the " + std::to_string(status->value.total) + " nodes has an NVIDIA GPU or driver";
+  const std::string nodes = "none of the " + std::to_string(status->value.total) + " nodes ";
+  if (status->value.cluster) {
+    return fail(ErrorCode::NotFound, nodes +
+                                         "shows a sign of an NVIDIA GPU (label nvidia.com/gpu.present=true, an "
+                                         "nvidia.com resource), so there is nothing to audit");
+  }
+  return nodes + "has an NVIDIA GPU or driver";
 }
 
-}  // namespace
-
-Answer audit_command(ApiClient& client, const Options& options, const Screen& screen) {
-  const auto asked = ask(client, "/api/v1/audit", audit_reply);
+Answer audit_command(AnswerSource& source, const Options& options, const Screen& screen) {
+  const auto asked = ask(source, Topic::Audit, audit_reply);
   if (!asked) {
     return no_answer(asked.error().what);
   }
@@ -83,7 +82,7 @@ Answer audit_command(ApiClient& client, const Options& options, const Screen& sc
   }
   answer.err = side_lines(audit);
   if (audit.nodes.empty()) {
-    const Result<std::string> why = why_nothing_to_audit(client);
+    const Result<std::string> why = why_nothing_to_audit(source);
     if (!why) {
       return no_answer(why.error().what);
     }

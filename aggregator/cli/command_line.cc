@@ -7,6 +7,7 @@
 
 #include "aggregator/cli/help.h"
 #include "aggregator/cli/screen_text.h"
+#include "aggregator/cli/source_flags.h"
 #include "aggregator/cli/spelling.h"
 
 namespace gpuskew {
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxNodeName = 253;
 /// What the arguments said, before it means anything.
 struct Given {
   Options options;
+  SourceFlags source;
   std::string format = "table";
   std::string color = "auto";
   std::string states;
@@ -54,12 +56,14 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
 }
 
 void add_global_options(CLI::App& app, Given& given) {
-  ServerOptions& server = given.options.server;
-  app.add_option("--server", server.url);
-  app.add_option("--ca", server.ca);
-  app.add_option("--cert", server.certificate);
-  app.add_option("--key", server.key);
-  app.add_option("--token-file", server.token_file);
+  SourceFlags& source = given.source;
+  app.add_option("--server", source.server);
+  app.add_option("--ca", source.ca);
+  app.add_option("--cert", source.certificate);
+  app.add_option("--key", source.key);
+  app.add_option("--token-file", source.token_file);
+  app.add_option("--kubeconfig", source.kubeconfig);
+  app.add_option("--context", source.context);
   app.add_option("-o,--output", given.format);
   app.add_option("--color", given.color);
 }
@@ -82,6 +86,16 @@ void add_commands(CLI::App& app, Given& given) {
   findings->add_option("--code", given.codes);
   findings->add_option("--node", options.findings.node);
   app.get_subcommand("history")->add_option("--limit", options.history_limit);
+  CLI::App* forecast = app.get_subcommand("forecast");
+  forecast->add_option("NODE", options.forecast.nodes);
+  forecast->add_option("--kernel", options.forecast.kernel);
+  app.get_subcommand("report")->add_option("--node", options.node);
+  for (const char* name : {"audit", "explain", "forecast", "report"}) {
+    CLI::App* command = app.get_subcommand(name);
+    command->add_option("--matrix", options.matrix);
+    command->add_option("--operator-version", options.tag_parts.operator_version);
+    command->add_option("--driver-part", options.tag_parts.driver_part);
+  }
   CLI::App* tag = app.get_subcommand("tag");
   tag->add_option("--kernel", options.tag_parts.kernel);
   tag->add_option("--os", options.tag_parts.os);
@@ -185,8 +199,12 @@ std::optional<Answer> take_words(Given& given) {
   return unknown_word("--severity", options.findings.severities, {"critical", "warning", "info"});
 }
 
-bool any_part(const TagParts& parts) {
-  return parts.kernel || parts.os || parts.os_version || parts.driver || parts.operator_version || parts.driver_part;
+bool has_parts(const TagParts& parts) {
+  return parts.kernel || parts.os || parts.os_version || parts.driver;
+}
+
+bool has_rules(const TagParts& parts) {
+  return parts.operator_version || parts.driver_part;
 }
 
 std::optional<Answer> check_node(const Options& options) {
@@ -196,15 +214,17 @@ std::optional<Answer> check_node(const Options& options) {
     return no_answer(name + " needs a node: gpuskew " + name + " NODE; gpuskew nodes lists them");
   }
   if (options.command == Command::Tag) {
-    const bool parts = any_part(options.tag_parts);
-    if (options.node.empty() && !parts) {
+    const bool parts = has_parts(options.tag_parts);
+    if (options.node.empty() && !parts && !has_rules(options.tag_parts)) {
       return no_answer("tag needs a node, or --kernel, --os, --os-version and --driver; see gpuskew tag --help");
     }
     if (!options.node.empty() && parts) {
       return no_answer("tag takes a node or the parts of a tag, not both; see gpuskew tag --help");
     }
   }
-  for (const std::string& node : {options.node, options.findings.node}) {
+  std::vector<std::string> names = options.forecast.nodes;
+  names.insert(names.end(), {options.node, options.findings.node});
+  for (const std::string& node : names) {
     if (node.size() > kMaxNodeName || node == "." || node == "..") {
       return no_answer("no node can be called " + cut_to(node, 64));
     }
@@ -212,7 +232,7 @@ std::optional<Answer> check_node(const Options& options) {
   return std::nullopt;
 }
 
-Parsed meaning_of(Given& given) {
+Parsed meaning_of(Given& given, const EnvVars& environment) {
   if (auto wrong = take_format(given)) {
     return *wrong;
   }
@@ -226,21 +246,10 @@ Parsed meaning_of(Given& given) {
   if (limit < 1 || limit > Options::kMaxHistory) {
     return no_answer("--limit must be 1 to " + std::to_string(Options::kMaxHistory));
   }
-  return given.options;
-}
-
-void take_environment(const EnvVars& environment, ServerOptions& server) {
-  const std::vector<std::pair<std::string_view, std::string*>> variables = {{"GPUSKEW_SERVER", &server.url},
-                                                                            {"GPUSKEW_CA", &server.ca},
-                                                                            {"GPUSKEW_CERT", &server.certificate},
-                                                                            {"GPUSKEW_KEY", &server.key},
-                                                                            {"GPUSKEW_TOKEN_FILE", &server.token_file}};
-  for (const auto& [name, value] : variables) {
-    const auto found = environment.find(name);
-    if (found != environment.end() && !found->second.empty()) {
-      *value = found->second;
-    }
+  if (auto wrong = choose_source(given.source, environment, given.options)) {
+    return *wrong;
   }
+  return given.options;
 }
 
 Answer help_on(const std::string& topic) {
@@ -251,7 +260,7 @@ Answer help_on(const std::string& topic) {
   return Answer{ExitCode::Fine, help_text(command), ""};
 }
 
-Parsed parsed_by(CLI::App& app, Given& given) {
+Parsed parsed_by(CLI::App& app, Given& given, const EnvVars& environment) {
   const std::vector<std::string> left = app.remaining();
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
@@ -272,14 +281,13 @@ Parsed parsed_by(CLI::App& app, Given& given) {
     return help_on(given.help_topic);
   }
   given.options.command = *chosen_command(app);
-  return meaning_of(given);
+  return meaning_of(given, environment);
 }
 
 }  // namespace
 
 Parsed parse_command_line(const std::vector<std::string>& arguments, const EnvVars& environment) {
   Given given;
-  take_environment(environment, given.options.server);
   CLI::App app("", "gpuskew");
   app.allow_extras();
   app.require_subcommand(0, 1);
@@ -299,7 +307,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, const EnvVa
     given.options.command = Command::Version;
     return given.options;
   }
-  return parsed_by(app, given);
+  return parsed_by(app, given, environment);
 }
 
 }  // namespace gpuskew

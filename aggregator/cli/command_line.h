@@ -11,11 +11,13 @@
 
 #include "aggregator/cli/answer.h"
 #include "aggregator/cli/api_client.h"
+#include "aggregator/cli/cluster_options.h"
 #include "aggregator/cli/screen.h"
+#include "aggregator/cli/tag_parts.h"
 
 namespace gpuskew {
 
-enum class Command : std::uint8_t { Status, Nodes, Findings, Explain, Tag, Audit, History, Version };
+enum class Command : std::uint8_t { Status, Nodes, Findings, Explain, Tag, Audit, Forecast, Report, History, Version };
 
 enum class Format : std::uint8_t { Table, Wide, Json, Yaml, Csv };
 
@@ -31,14 +33,9 @@ struct FindingFilter {
   std::string node;
 };
 
-/// The parts of a tag as given on the command line; nullopt: not given.
-struct TagParts {
-  std::optional<std::string> kernel;
-  std::optional<std::string> os;
-  std::optional<std::string> os_version;
-  std::optional<std::string> driver;
-  std::optional<std::string> operator_version;
-  std::optional<std::string> driver_part;
+struct ForecastQuestion {
+  std::string kernel;              ///< "" is each node's next
+  std::vector<std::string> nodes;  ///< empty: all
 };
 
 struct Options {
@@ -50,15 +47,19 @@ struct Options {
   Format format = Format::Table;
   ColorChoice color = ColorChoice::Auto;
   ServerOptions server;
-  std::string node;  ///< of explain, tag and history; "" for a tag made of parts
+  std::optional<ClusterOptions> cluster;  ///< asked instead of the server
+  std::string node;                       ///< of explain, tag, history and report; "" for a tag made of parts
   NodeFilter nodes;
   FindingFilter findings;
   std::size_t history_limit = kDefaultHistory;
   TagParts tag_parts;
+  std::optional<std::string> matrix;  ///< a file, only where a cluster is asked
+  ForecastQuestion forecast;
 };
 
-/// The environment variables that are read: GPUSKEW_{SERVER,CA,CERT,KEY,TOKEN_FILE}. An empty one counts as not set,
-/// and a flag wins. The answer is a help text (exit code 0) or what is wrong with the arguments (2).
+/// The environment variables that are read: GPUSKEW_{SERVER,CA,CERT,KEY,TOKEN_FILE}, KUBECONFIG where no aggregator is
+/// named, and HOME. An empty one counts as not set, and a flag wins. The answer is a help text (exit code 0) or what is
+/// wrong with the arguments (2).
 std::variant<Options, Answer> parse_command_line(const std::vector<std::string>& arguments, const EnvVars& environment);
 
 }  // namespace gpuskew

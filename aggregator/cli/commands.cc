@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "aggregator/cli/asking.h"
+#include "aggregator/cli/open_source.h"
 #include "aggregator/cli/render.h"
 #include "aggregator/cli/reply.h"
-#include "aggregator/cli/server_url.h"
 
 namespace gpuskew {
 namespace {
@@ -43,16 +43,18 @@ std::string unknown_nodes_text(std::uint64_t count) {
          " unknown, so the fleet is not known to be well; see gpuskew nodes --state unknown";
 }
 
-constexpr const char* kNobodyReported = "no node has reported to this aggregator, so nothing is known of the fleet";
+std::string nobody_line(const AnswerSource& source) {
+  return note_line(std::string(source.nobody()) + ", so nothing is known of the fleet");
+}
 
 /// Sets how a status ends, and says on standard error why it is not known to be fine.
-void conclude(const StatusReply& status, Answer& answer) {
+void conclude(const AnswerSource& source, const StatusReply& status, Answer& answer) {
   const std::uint64_t unknown = count_of(status.by_state, "unknown");
   if (status.findings() > 0) {
     answer.exit = ExitCode::Findings;
   } else if (status.total == 0) {
     answer.exit = ExitCode::NoAnswer;
-    answer.err += note_line(kNobodyReported);
+    answer.err += nobody_line(source);
   } else if (unknown > 0) {
     answer.exit = ExitCode::NoAnswer;
     answer.err += note_line(unknown_nodes_text(unknown));
@@ -61,20 +63,20 @@ void conclude(const StatusReply& status, Answer& answer) {
 
 }  // namespace
 
-Answer status_command(ApiClient& client, const Options& options, const Screen& screen) {
-  const auto status = ask(client, "/api/v1/status", status_reply);
+Answer status_command(AnswerSource& source, const Options& options, const Screen& screen) {
+  const auto status = ask(source, Topic::Status, status_reply);
   if (!status) {
     return no_answer(status.error().what);
   }
   Answer answer;
-  conclude(status->value, answer);
+  conclude(source, status->value, answer);
   if (is_document(options.format)) {
     answer.out = document_text(status->json, options.format);
     return answer;
   }
   std::vector<FindingReply> findings;
   if (status->value.findings() > 0) {
-    auto asked = ask(client, "/api/v1/findings", findings_reply);
+    auto asked = ask(source, Topic::Findings, findings_reply);
     if (!asked) {
       return no_answer(asked.error().what);
     }
@@ -82,7 +84,7 @@ Answer status_command(ApiClient& client, const Options& options, const Screen& s
   }
   std::vector<NodeRow> unknown;
   if (count_of(status->value.by_state, "unknown") > 0) {
-    auto asked = ask(client, "/api/v1/nodes", nodes_reply);
+    auto asked = ask(source, Topic::Nodes, nodes_reply);
     if (!asked) {
       return no_answer(asked.error().what);
     }
@@ -93,8 +95,8 @@ Answer status_command(ApiClient& client, const Options& options, const Screen& s
   return answer;
 }
 
-Answer nodes_command(ApiClient& client, const Options& options, const Screen& screen, Time now) {
-  auto nodes = ask(client, "/api/v1/nodes", nodes_reply);
+Answer nodes_command(AnswerSource& source, const Options& options, const Screen& screen, Time now) {
+  auto nodes = ask(source, Topic::Nodes, nodes_reply);
   if (!nodes) {
     return no_answer(nodes.error().what);
   }
@@ -106,7 +108,7 @@ Answer nodes_command(ApiClient& client, const Options& options, const Screen& sc
   Answer answer;
   if (nodes->value.empty()) {
     const bool filtered = !filter.states.empty() || !filter.kernel.empty();
-    answer.err = note_line(filtered ? "no such node" : "no node has reported to this aggregator");
+    answer.err = note_line(filtered ? "no such node" : std::string(source.nobody()));
   }
   answer.out = is_document(options.format)
                    ? document_text(nodes->json, options.format)
@@ -117,8 +119,8 @@ Answer nodes_command(ApiClient& client, const Options& options, const Screen& sc
 namespace {
 
 /// What is to be said when no finding is shown: nothing unknown may pass for fine.
-Result<Answer> no_finding(ApiClient& client) {
-  const auto status = ask(client, "/api/v1/status", status_reply);
+Result<Answer> no_finding(AnswerSource& source) {
+  const auto status = ask(source, Topic::Status, status_reply);
   if (!status) {
     return tl::unexpected(status.error());
   }
@@ -126,7 +128,7 @@ Result<Answer> no_finding(ApiClient& client) {
   const std::uint64_t unknown = count_of(status->value.by_state, "unknown");
   if (status->value.total == 0) {
     answer.exit = ExitCode::NoAnswer;
-    answer.err = note_line(kNobodyReported);
+    answer.err = nobody_line(source);
   } else if (unknown > 0) {
     answer.exit = ExitCode::NoAnswer;
     answer.err = note_line("no finding, but " + unknown_nodes_text(unknown));
@@ -148,16 +150,16 @@ struct FindingsAsked {
   std::optional<NodeReply> node;  ///< when only one was asked for
 };
 
-Result<FindingsAsked> ask_findings(ApiClient& client, const std::string& node_name) {
+Result<FindingsAsked> ask_findings(AnswerSource& source, const std::string& node_name) {
   if (node_name.empty()) {
-    auto all = ask(client, "/api/v1/findings", findings_reply);
+    auto all = ask(source, Topic::Findings, findings_reply);
     if (!all) {
       return tl::unexpected(all.error());
     }
     return FindingsAsked{std::move(*all), std::nullopt};
   }
   // The node's own answer: a name nobody knows is then an error and not an empty list.
-  auto node = ask(client, node_path(node_name), node_reply);
+  auto node = ask(source, Question(Topic::Node, node_name), node_reply);
   if (!node) {
     return tl::unexpected(node.error());
   }
@@ -167,8 +169,8 @@ Result<FindingsAsked> ask_findings(ApiClient& client, const std::string& node_na
 
 }  // namespace
 
-Answer findings_command(ApiClient& client, const Options& options, const Screen& screen, Time now) {
-  auto asked = ask_findings(client, options.findings.node);
+Answer findings_command(AnswerSource& source, const Options& options, const Screen& screen, Time now) {
+  auto asked = ask_findings(source, options.findings.node);
   if (!asked) {
     return no_answer(asked.error().what);
   }
@@ -179,7 +181,7 @@ Answer findings_command(ApiClient& client, const Options& options, const Screen&
   Answer answer;
   answer.exit = ExitCode::Findings;
   if (findings.value.empty()) {
-    Result<Answer> none = asked->node ? Result<Answer>(no_finding_on(*asked->node)) : no_finding(client);
+    Result<Answer> none = asked->node ? Result<Answer>(no_finding_on(*asked->node)) : no_finding(source);
     if (!none) {
       return no_answer(none.error().what);
     }
@@ -191,53 +193,10 @@ Answer findings_command(ApiClient& client, const Options& options, const Screen&
   return answer;
 }
 
-namespace {
-
-ImageAnswer image_of(ApiClient& client, const NodeReply& node) {
-  if (node.state == "no-gpu") {
-    return ImageAnswer{ImageAnswer::Verdict::NotNeeded, ""};
-  }
-  const auto audit = ask(client, "/api/v1/audit", audit_reply);
-  if (!audit) {
-    return ImageAnswer{ImageAnswer::Verdict::Unknown, audit.error().what};
-  }
-  const auto& rows = audit->value.nodes;
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const AuditRow& one) { return one.node == node.name; });
-  if (row == rows.end()) {
-    return ImageAnswer{ImageAnswer::Verdict::NotNeeded, ""};
-  }
-  if (row->verdict == "ok") {
-    return ImageAnswer{ImageAnswer::Verdict::Exists, ""};
-  }
-  if (row->verdict == "missing") {
-    return ImageAnswer{ImageAnswer::Verdict::Missing, ""};
-  }
-  return ImageAnswer{ImageAnswer::Verdict::Unknown, row->why};
-}
-
-}  // namespace
-
-Answer explain_command(ApiClient& client, const Options& options, const Screen& screen, Time now) {
-  const auto node = ask(client, node_path(options.node), node_reply);
-  if (!node) {
-    return no_answer(node.error().what);
-  }
-  Answer answer;
-  if (!node->value.findings.empty()) {
-    answer.exit = ExitCode::Findings;
-  } else if (node->value.state == "unknown") {
-    answer.exit = ExitCode::NoAnswer;
-    answer.err = note_line("the state of " + node->value.name + " is unknown: " + node->value.why);
-  }
-  answer.out = is_document(options.format) ? document_text(node->json, options.format)
-                                           : render_explain(node->value, image_of(client, node->value), now, screen);
-  return answer;
-}
-
-Answer history_command(ApiClient& client, const Options& options, const Screen& screen, Time now) {
-  const std::string path =
-      "/api/v1/history/" + url_segment(options.node) + "?limit=" + std::to_string(options.history_limit);
-  const auto history = ask(client, path, history_reply);
+Answer history_command(AnswerSource& source, const Options& options, const Screen& screen, Time now) {
+  Question question(Topic::History, options.node);
+  question.limit = options.history_limit;
+  const auto history = ask(source, question, history_reply);
   if (!history) {
     return no_answer(history.error().what);
   }
@@ -258,25 +217,30 @@ Answer run_command(const Options& options, const Screen& screen, Time now) {
   if (options.command == Command::Tag && options.node.empty()) {
     return tag_of_parts_command(options);
   }
-  Result<ApiClient> client = ApiClient::open(options.server);
-  if (!client) {
-    return no_answer(client.error().what);
+  const Result<std::unique_ptr<AnswerSource>> opened = open_source(options);
+  if (!opened) {
+    return no_answer(opened.error().what);
   }
+  AnswerSource& source = **opened;
   switch (options.command) {
     case Command::Status:
-      return status_command(*client, options, screen);
+      return status_command(source, options, screen);
     case Command::Nodes:
-      return nodes_command(*client, options, screen, now);
+      return nodes_command(source, options, screen, now);
     case Command::Findings:
-      return findings_command(*client, options, screen, now);
+      return findings_command(source, options, screen, now);
     case Command::Explain:
-      return explain_command(*client, options, screen, now);
+      return explain_command(source, options, screen, now);
     case Command::Tag:
-      return node_tag_command(*client, options);
+      return node_tag_command(source, options);
     case Command::Audit:
-      return audit_command(*client, options, screen);
+      return audit_command(source, options, screen);
+    case Command::Forecast:
+      return forecast_command(source, options, screen);
+    case Command::Report:
+      return report_command(source, options);
     case Command::History:
-      return history_command(*client, options, screen, now);
+      return history_command(source, options, screen, now);
     case Command::Version:
       break;
   }

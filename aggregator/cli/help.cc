@@ -22,6 +22,8 @@ Why, and does a reboot help?
 Which driver image does a node need, and does it exist?
   tag NODE       the image tag a node needs; also from parts, without an aggregator
   audit          the nodes whose image is missing
+  forecast       the same for another kernel: what to build before it comes
+  report         the same in figures, for scripts
 
 About this program
   version        its version
@@ -33,6 +35,8 @@ Options, before or after the command
   --cert FILE, --key FILE
                       a certificate of your own (GPUSKEW_CERT, GPUSKEW_KEY)
   --token-file FILE   a file that holds a token (GPUSKEW_TOKEN_FILE)
+  --kubeconfig FILE   a cluster, asked without an aggregator or agents (KUBECONFIG, where no aggregator is named)
+  --context NAME      a context of the kubeconfig; without it, the current one
   -o, --output FORM   table, wide, json, yaml or csv
   --color WHEN        auto, always or never (NO_COLOR is heeded)
   -h, --help          this text, or a command's own
@@ -42,6 +46,9 @@ At 3 a.m.
   gpuskew explain gpu-node-17
 Before a maintenance window
   gpuskew audit && echo "every image is there"
+  gpuskew forecast --kernel 5.15.0-122-generic
+No agents yet? Labels and the kubelet's word tell the tag, and nothing of the GPU itself
+  gpuskew --kubeconfig ~/.kube/config audit --matrix images.csv
 
 Exit codes: 0 fine, 1 findings or missing images, 2 could not answer (standard error says why).
 )";
@@ -98,6 +105,9 @@ Its state in one sentence, since when, what was before and what is now, the evid
 reboot helps, the next command ready to copy, the facts, and the driver image it needs.
 
 usage: gpuskew explain NODE [-o table|json|yaml]
+       gpuskew --kubeconfig FILE explain NODE [--matrix FILE] [--operator-version V] [--driver-part branch|version]
+
+Of a cluster without an aggregator: what its labels and its kubelet say, and where they contradict each other.
 
 Examples
   gpuskew explain gpu-node-17
@@ -111,8 +121,9 @@ constexpr std::string_view kTag = R"(gpuskew tag: the driver image tag a node ne
 usage: gpuskew tag NODE [-o table|json|yaml]
        gpuskew tag --kernel RELEASE --os ID --os-version V --driver VERSION
                    [--operator-version V] [--driver-part branch|version]
+       gpuskew --kubeconfig FILE tag NODE [--operator-version V] [--driver-part branch|version]
 
-The second form asks no aggregator.
+The second form asks nobody. The third reads the node's labels: gpuskew's own, then those of NFD and GFD.
   --kernel RELEASE       as uname -r prints it: 5.15.0-119-generic
   --os ID                ID of os-release: ubuntu
   --os-version V         VERSION_ID of os-release: 22.04
@@ -134,19 +145,71 @@ Prints "<node> MISSING <tag>" for each node whose image is not in the support ma
 be computed is told on standard error as "<node> UNKNOWN <why>".
 
 usage: gpuskew audit [-o table|wide|json|yaml|csv]
+       gpuskew --kubeconfig FILE audit --matrix FILE [--operator-version V] [--driver-part branch|version]
 
-  -o wide   every node with its tag and verdict, not only the missing ones
+  -o wide               every node with its tag and verdict, not only the missing ones
+  --matrix FILE         the images that exist, a line each, under the header driver_branch,kernel,os_tag
+  --operator-version V  the gpu-operator's, which chooses the rule for the OS part
+  --driver-part PART    branch (550-..., the default) or version (550.90.07-...)
+
+Straight from a cluster, the nodes with a sign of a GPU are audited: nvidia.com/gpu.present=true, a label of gpuskew, an
+nvidia.com resource, or NFD's label of an NVIDIA device. Only get and list on nodes are needed.
 
 Examples
   gpuskew audit
+  gpuskew --kubeconfig ~/.kube/config audit --matrix images.csv
   gpuskew audit | awk '{print $3}' | sort -u     the images to build
 
 Exit codes: 0 OK, 1 images are missing, 2 could not answer, or none is missing but some are unknown.
 )";
 
+constexpr std::string_view kForecast =
+    R"(gpuskew forecast: which driver image would each node need under another kernel, and does it exist?
+
+Prints "<node> OK <tag>", "<node> MISSING <tag>", or "<node> UNKNOWN <tag>" where no matrix says whether it exists. A
+node whose tag can not be computed is told on standard error as "<node> UNKNOWN <why>".
+
+usage: gpuskew forecast [--kernel RELEASE] [NODE...] [-o table|wide|json|yaml|csv]
+       gpuskew --kubeconfig FILE forecast [--matrix FILE] [--operator-version V] [--driver-part branch|version] ...
+
+  --kernel RELEASE      as uname -r prints it, or as a label has it; without it, each node's own next kernel
+  --matrix FILE         the images that exist, a line each, under the header driver_branch,kernel,os_tag
+  --operator-version V  the gpu-operator's, which chooses the rule for the OS part
+  --driver-part PART    branch (550-..., the default) or version (550.90.07-...)
+
+Examples
+  gpuskew forecast --kernel 5.15.0-122-generic
+  gpuskew forecast --kernel 5.15.0-122-generic | awk '$2 == "MISSING" {print $3}' | sort -u     the images to build
+  gpuskew --kubeconfig ~/.kube/config forecast --matrix images.csv --kernel 5.15.0-122-generic gpu-node-17
+
+Exit codes: 0 every image exists, 1 some are missing, 2 could not answer, or none is missing but some are unknown.
+)";
+
+constexpr std::string_view kReport = R"(gpuskew report: the fleet's images in figures, one KEY=VALUE a line.
+
+  NODES           nodes that need a driver image
+  SKEW            those whose image is missing; "unknown" while none is, but some can not be told
+  UNKNOWN         how many can not be told; only where there are any
+  <NODE>_TAG      the tag of each node, or of the one asked for: LAB_NODE_1_TAG=550-5.15.0-107-generic-ubuntu22.04
+  MATRIX_ROWS     images in the support matrix
+  UPGRADE_STATE   the gpu-operator's word on the driver upgrade of these nodes: one word, or each with its number of
+                  nodes (upgrade-done:3,upgrade-required:1); "none" without one, "unknown" where no cluster was asked
+
+usage: gpuskew report [--node NODE] [-o table|json|yaml]
+       gpuskew --kubeconfig FILE report --matrix FILE [--operator-version V] [--driver-part branch|version] ...
+
+  --node NODE   the tag and the upgrade state of this node; the other figures stay the fleet's
+
+Examples
+  gpuskew report
+  gpuskew --kubeconfig ~/.kube/config report --matrix images.csv --node gpu-node-17
+
+Exit codes: 0 no skew, 1 images are missing, 2 could not answer, or none is missing but some are unknown.
+)";
+
 constexpr std::string_view kHistory = R"(gpuskew history NODE: what changed on a node, the newest first.
 
-Boots, kernels, drivers, GPUs, states, findings opened and resolved.
+Boots, kernels, drivers, GPUs, states, findings opened and resolved. Only an aggregator keeps it.
 
 usage: gpuskew history NODE [--limit N] [-o table|wide|json|yaml|csv]
 
@@ -178,7 +241,8 @@ const std::vector<CommandInfo>& all_commands() {
       {Command::Status, "status", texts, kStatus},     {Command::Findings, "findings", tables, kFindings},
       {Command::Nodes, "nodes", tables, kNodes},       {Command::Explain, "explain", texts, kExplain},
       {Command::History, "history", tables, kHistory}, {Command::Tag, "tag", texts, kTag},
-      {Command::Audit, "audit", tables, kAudit},       {Command::Version, "version", {Format::Table}, kVersion},
+      {Command::Audit, "audit", tables, kAudit},       {Command::Forecast, "forecast", tables, kForecast},
+      {Command::Report, "report", texts, kReport},     {Command::Version, "version", {Format::Table}, kVersion},
   };
   return commands;
 }

@@ -23,8 +23,8 @@ namespace {
 
 EnvVars environment() {
   EnvVars variables;
-  for (const char* name :
-       {"GPUSKEW_SERVER", "GPUSKEW_CA", "GPUSKEW_CERT", "GPUSKEW_KEY", "GPUSKEW_TOKEN_FILE", "NO_COLOR", "TERM"}) {
+  for (const char* name : {"GPUSKEW_SERVER", "GPUSKEW_CA", "GPUSKEW_CERT", "GPUSKEW_KEY", "GPUSKEW_TOKEN_FILE",
+                           "KUBECONFIG", "HOME", "NO_COLOR", "TERM"}) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
     if (value != nullptr) {
       variables.emplace(name, value);

@@ -36,6 +36,12 @@ struct ImageAnswer {
 
 /// The block of facts that render_explain ends with.
 std::string render_node_facts(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen);
+/// The same block for a node that only the Kubernetes API speaks of.
+std::string render_cluster_facts(const NodeReply& node, const ImageAnswer& image, const Screen& screen);
+/// "550-..., exists"
+std::string image_text(const NodeReply& node, const ImageAnswer& image);
+/// "Ready, cordoned"
+std::string cluster_state_text(const ClusterReply& cluster);
 std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen);
 
 /// How a table's cells are worded: ages and few columns, ages and all columns, or times and all columns.
@@ -45,5 +51,6 @@ Table nodes_table(const std::vector<NodeRow>& nodes, TableForm form, Time now);
 Table findings_table(const std::vector<FindingReply>& findings, TableForm form, Time now);
 Table history_table(const std::vector<TransitionReply>& transitions, TableForm form, Time now);
 Table audit_table(const AuditReply& audit);
+Table forecast_table(const ForecastReply& forecast);
 
 }  // namespace gpuskew

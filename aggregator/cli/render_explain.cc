@@ -133,6 +133,11 @@ std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time
   if (node.findings.empty()) {
     text += changes;
   }
+  if (node.cluster) {
+    for (const std::string& note : node.cluster->notes) {
+      text += label("note", screen) + note + "\n";
+    }
+  }
   for (std::size_t i = 0; i < node.findings.size(); ++i) {
     const FindingReply& finding = node.findings[i];
     text += i == 0 ? "" : "\n";
@@ -149,7 +154,8 @@ std::string render_explain(const NodeReply& node, const ImageAnswer& image, Time
   if (node.next_boot) {
     text += (node.findings.empty() ? "" : "\n") + next_boot_line(*node.next_boot, screen);
   }
-  return text + render_node_facts(node, image, now, screen);
+  return text + (node.is_of_cluster_only() ? render_cluster_facts(node, image, screen)
+                                           : render_node_facts(node, image, now, screen));
 }
 
 }  // namespace gpuskew

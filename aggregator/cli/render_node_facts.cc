@@ -53,25 +53,6 @@ std::string driver_fact_text(const NodeFacts& facts) {
          (facts.flavour.is_known() ? " (" + facts.flavour.value() + " module)" : "");
 }
 
-std::string image_text(const NodeReply& node, const ImageAnswer& image) {
-  if (image.verdict == ImageAnswer::Verdict::NotNeeded) {
-    return "none needed";
-  }
-  if (!node.tag) {
-    return node.tag_error.value_or("no tag, and the aggregator gives no reason");
-  }
-  switch (image.verdict) {
-    case ImageAnswer::Verdict::Exists:
-      return node.tag->text + ", exists";
-    case ImageAnswer::Verdict::Missing:
-      return node.tag->text + ", missing in the matrix";
-    case ImageAnswer::Verdict::Unknown:
-    case ImageAnswer::Verdict::NotNeeded:
-      break;
-  }
-  return node.tag->text + ", whether it exists is unknown, because " + image.why;
-}
-
 std::string not_reported_text(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   const std::vector<std::string> first(names.begin(),
@@ -94,6 +75,25 @@ std::string unread_lines(const NodeFacts& facts) {
 }
 
 }  // namespace
+
+std::string image_text(const NodeReply& node, const ImageAnswer& image) {
+  if (image.verdict == ImageAnswer::Verdict::NotNeeded) {
+    return "none needed";
+  }
+  if (!node.tag) {
+    return node.tag_error.value_or("no tag, and the aggregator gives no reason");
+  }
+  switch (image.verdict) {
+    case ImageAnswer::Verdict::Exists:
+      return node.tag->text + ", exists";
+    case ImageAnswer::Verdict::Missing:
+      return node.tag->text + ", missing in the matrix";
+    case ImageAnswer::Verdict::Unknown:
+    case ImageAnswer::Verdict::NotNeeded:
+      break;
+  }
+  return node.tag->text + ", whether it exists is unknown, because " + image.why;
+}
 
 std::string render_node_facts(const NodeReply& node, const ImageAnswer& image, Time now, const Screen& screen) {
   const NodeFacts& facts = node.facts;

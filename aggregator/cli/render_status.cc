@@ -73,6 +73,20 @@ std::string matrix_line(const MatrixReply& matrix, const Screen& screen) {
   return line + "\n";
 }
 
+/// "cluster: 5 nodes Ready, 1 not Ready, 2 cordoned; 4 show a sign of a GPU"
+std::string cluster_line(const ClusterCounts& cluster, const Screen& screen) {
+  std::string line = "cluster: " + plural(cluster.ready, "node") + " Ready";
+  line += cluster.not_ready > 0 ? ", " + std::to_string(cluster.not_ready) + " not Ready" : "";
+  line += cluster.unschedulable > 0 ? ", " + std::to_string(cluster.unschedulable) + " cordoned" : "";
+  line += "; " + std::to_string(cluster.gpu_nodes) + (cluster.gpu_nodes == 1 ? " shows" : " show") + " a sign of a GPU";
+  if (cluster.contradictory > 0) {
+    line += paint("; " + std::to_string(cluster.contradictory) + " at odds with " +
+                      (cluster.contradictory == 1 ? "its" : "their") + " own labels (gpuskew nodes -o wide)",
+                  Style::Warning, screen);
+  }
+  return line + "\n";
+}
+
 /// Which findings to show: the first of each code, then the next worst, in the server's order.
 std::vector<std::size_t> chosen_findings(const std::vector<FindingReply>& findings) {
   std::vector<std::size_t> chosen;
@@ -155,6 +169,9 @@ std::string unknown_lines(const std::vector<NodeRow>& unknown, Time now, const S
 }
 
 std::string empty_fleet(const StatusReply& status, const Screen& screen) {
+  if (status.cluster) {
+    return "0 nodes: this cluster has none\n";
+  }
   return "0 nodes: no agent has reported to this aggregator yet\n" + matrix_line(status.matrix, screen) +
          "\nnext: on a GPU node, point gpuskew-agent at this aggregator (aggregator.address in agent.yaml), then\n"
          "  gpuskew status\n";
@@ -170,6 +187,9 @@ std::string render_status(const StatusReply& status, const std::vector<FindingRe
   std::string text = nodes_line(status, screen) + findings_line(status, screen) + matrix_line(status.matrix, screen);
   if (status.history_error) {
     text += paint("history: can not be written: " + *status.history_error, Style::Warning, screen) + "\n";
+  }
+  if (status.cluster) {
+    text += cluster_line(*status.cluster, screen);
   }
   const std::vector<std::size_t> shown = chosen_findings(findings);
   if (!shown.empty()) {

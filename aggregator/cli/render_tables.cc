@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "aggregator/cli/render.h"
 
 namespace gpuskew {
@@ -67,6 +69,8 @@ std::string long_text(const Fact<std::string>& fact, const std::string& none) {
 
 Table nodes_table(const std::vector<NodeRow>& nodes, TableForm form, Time now) {
   const bool all = form != TableForm::Narrow;
+  const bool of_cluster =
+      std::any_of(nodes.begin(), nodes.end(), [](const NodeRow& node) { return node.cluster.has_value(); });
   return table_of(nodes, [&](const NodeRow& node) {
     Row row;
     const auto add_fact = [&row](std::string header, const Fact<std::string>& fact) {
@@ -90,6 +94,11 @@ Table nodes_table(const std::vector<NodeRow>& nodes, TableForm form, Time now) {
     row.add("LAST HEARD", node.last_heard ? when(*node.last_heard, form, now) : "never");
     if (all) {
       row.add("FINDINGS", joined(node.findings, form == TableForm::Csv ? " " : ","));
+    }
+    if (all && of_cluster) {
+      row.add("CLUSTER", node.cluster ? cluster_state_text(*node.cluster) : "");
+      row.add("UPGRADE", node.cluster ? node.cluster->upgrade_state : "");
+      row.add_prose("CONTRADICTIONS", node.cluster ? joined(node.cluster->notes, "; ") : "");
     }
     row.add_prose("WHY", node.why);
     if (all) {
@@ -132,14 +141,32 @@ Table history_table(const std::vector<TransitionReply>& transitions, TableForm f
   });
 }
 
+namespace {
+
+Style style_of_image(const std::string& verdict) {
+  return verdict == "ok" ? Style::Good : verdict == "missing" ? Style::Critical : Style::Unknown;
+}
+
+}  // namespace
+
 Table audit_table(const AuditReply& audit) {
   return table_of(audit.nodes, [](const AuditRow& node) {
     Row row;
-    const Style style = node.verdict == "ok"        ? Style::Good
-                        : node.verdict == "missing" ? Style::Critical
-                                                    : Style::Unknown;
     row.add("NODE", node.node);
-    row.add("VERDICT", node.verdict, style);
+    row.add("VERDICT", node.verdict, style_of_image(node.verdict));
+    row.add("TAG", node.tag.value_or(""));
+    row.add_prose("WHY", node.why);
+    row.add_prose("NOTES", joined(node.notes, "; "));
+    return row;
+  });
+}
+
+Table forecast_table(const ForecastReply& forecast) {
+  return table_of(forecast.nodes, [](const ForecastRow& node) {
+    Row row;
+    row.add("NODE", node.node);
+    row.add("KERNEL", node.kernel.value_or("unknown"));
+    row.add("VERDICT", node.verdict, style_of_image(node.verdict));
     row.add("TAG", node.tag.value_or(""));
     row.add_prose("WHY", node.why);
     row.add_prose("NOTES", joined(node.notes, "; "));

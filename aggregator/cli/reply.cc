@@ -96,6 +96,42 @@ std::optional<NextBootReply> read_next_boot(ReplyReader& from, FirstError& error
   return NextBootReply{reader.text("outcome"), reader.text("why"), reader.text_or_null("kernel")};
 }
 
+std::string resource_text(const std::string& name, ReplyReader& counts) {
+  const auto count = [&counts](std::string_view part) {
+    return counts.find(part) == nullptr ? std::string("unknown") : std::to_string(counts.number(part));
+  };
+  return name + " " + count("allocatable") + " of " + count("capacity");
+}
+
+/// Only where a Kubernetes API was asked.
+std::optional<ClusterReply> read_cluster(ReplyReader& from, FirstError& error) {
+  const Json* found = from.find("cluster");
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  ReplyReader reader(*found, from.name_of("cluster"), error);
+  ClusterReply cluster;
+  cluster.ready = reader.text("ready");
+  cluster.unschedulable = reader.boolean("unschedulable");
+  cluster.upgrade_state = reader.text("upgrade_state");
+  for (const auto& [name, counts] : reader.object("gpu_resources").items()) {
+    ReplyReader counts_reader(counts, reader.name_of("gpu_resources"), error);
+    cluster.gpu_resources.push_back(resource_text(printable(name), counts_reader));
+  }
+  cluster.notes = reader.texts("notes");
+  return cluster;
+}
+
+std::optional<ClusterCounts> read_cluster_counts(ReplyReader& from, FirstError& error) {
+  const Json* found = from.find("cluster");
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  ReplyReader reader(*found, "cluster", error);
+  return ClusterCounts{reader.number("ready"), reader.number("not_ready"), reader.number("unschedulable"),
+                       reader.number("gpu_nodes"), reader.number("contradictory")};
+}
+
 NodeRow read_node_row(ReplyReader& reader, FirstError& error) {
   NodeRow row;
   row.name = reader.text("name");
@@ -111,6 +147,7 @@ NodeRow read_node_row(ReplyReader& reader, FirstError& error) {
   row.next_boot = read_next_boot(reader, error);
   row.last_heard = reader.time_or_null("last_heard");
   row.findings = reader.texts("findings");
+  row.cluster = read_cluster(reader, error);
   return row;
 }
 
@@ -127,13 +164,15 @@ LastGoodReply read_last_good(ReplyReader& reader) {
   return good;
 }
 
-AuditRow read_audit_row(ReplyReader& reader) {
-  AuditRow row;
+template <class Row>
+Row read_image_row(ReplyReader& reader, FirstError& error) {
+  Row row;
   row.node = reader.text("name");
   row.verdict = reader.text("verdict");
   row.tag = reader.text_or_null("tag");
   row.why = reader.text_or_null("why").value_or("");
   row.notes = reader.texts("notes");
+  row.cluster = read_cluster(reader, error);
   return row;
 }
 
@@ -172,6 +211,7 @@ Result<StatusReply> status_reply(const Json& json) {
   if (const Json* history = reader.find("history")) {
     status.history_error = ReplyReader(*history, "history", error).text_or_null("error");
   }
+  status.cluster = read_cluster_counts(reader, error);
   return value_or(std::move(status), error);
 }
 
@@ -202,6 +242,7 @@ Result<NodeReply> node_reply(const Json& json) {
   node.tag_error = reader.text_or_null("tag_error");
   node.findings = read_findings(reader, error);
   node.next_boot = read_next_boot(reader, error);
+  node.cluster = read_cluster(reader, error);
   return value_or(std::move(node), error);
 }
 
@@ -217,9 +258,24 @@ Result<AuditReply> audit_reply(const Json& json) {
   AuditReply audit;
   audit.result = reader.text("result");
   audit.matrix = read_matrix(reader, error);
-  audit.nodes = read_list(reader, "nodes", error, read_audit_row);
+  audit.nodes =
+      read_list(reader, "nodes", error, [&error](ReplyReader& item) { return read_image_row<AuditRow>(item, error); });
   audit.notes = reader.texts("notes");
   return value_or(std::move(audit), error);
+}
+
+Result<ForecastReply> forecast_reply(const Json& json) {
+  FirstError error;
+  ReplyReader reader(json, "", error);
+  ForecastReply forecast;
+  forecast.result = reader.text("result");
+  forecast.matrix = read_matrix(reader, error);
+  forecast.nodes = read_list(reader, "nodes", error, [&error](ReplyReader& item) {
+    auto row = read_image_row<ForecastRow>(item, error);
+    row.kernel = item.text_or_null("kernel");
+    return row;
+  });
+  return value_or(std::move(forecast), error);
 }
 
 Result<std::vector<TransitionReply>> history_reply(const Json& json) {

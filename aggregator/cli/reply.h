@@ -28,6 +28,24 @@ struct MatrixReply {
   std::optional<std::string> error;  ///< why the last reading of it failed
 };
 
+/// Of the nodes that a Kubernetes API has.
+struct ClusterCounts {
+  std::uint64_t ready = 0;
+  std::uint64_t not_ready = 0;
+  std::uint64_t unschedulable = 0;
+  std::uint64_t gpu_nodes = 0;      ///< with a sign of a GPU
+  std::uint64_t contradictory = 0;  ///< whose own words contradict each other
+};
+
+/// One node as its Kubernetes API has it.
+struct ClusterReply {
+  std::string ready;  ///< "yes", "no", "unknown"
+  bool unschedulable = false;
+  std::string upgrade_state;               ///< "none" without one
+  std::vector<std::string> gpu_resources;  ///< "nvidia.com/gpu 8 of 8"
+  std::vector<std::string> notes;          ///< its contradictions
+};
+
 struct StatusReply {
   std::string version;
   Time now{};
@@ -36,6 +54,7 @@ struct StatusReply {
   Counts by_severity;
   MatrixReply matrix;
   std::optional<std::string> history_error;  ///< why transitions can not be kept now
+  std::optional<ClusterCounts> cluster;      ///< nullopt: no Kubernetes API was asked
 
   std::uint64_t findings() const;
 };
@@ -74,6 +93,7 @@ struct NodeRow {
   std::optional<NextBootReply> next_boot;  ///< nullopt: an older aggregator
   std::optional<Time> last_heard;
   std::vector<std::string> findings;
+  std::optional<ClusterReply> cluster;  ///< nullopt: no Kubernetes API was asked
 };
 
 struct TagReply {
@@ -131,6 +151,10 @@ struct NodeReply {
   std::optional<std::string> tag_error;
   std::vector<FindingReply> findings;      ///< the root cause first
   std::optional<NextBootReply> next_boot;  ///< nullopt: an older aggregator
+  std::optional<ClusterReply> cluster;     ///< nullopt: no Kubernetes API was asked
+
+  /// No agent ever spoke for it: all that is known is what the Kubernetes API says.
+  bool is_of_cluster_only() const { return cluster && !last_heard; }
 };
 
 struct AuditRow {
@@ -139,6 +163,7 @@ struct AuditRow {
   std::optional<std::string> tag;
   std::string why;
   std::vector<std::string> notes;
+  std::optional<ClusterReply> cluster;  ///< nullopt: no Kubernetes API was asked
 };
 
 struct AuditReply {
@@ -146,6 +171,16 @@ struct AuditReply {
   MatrixReply matrix;
   std::vector<AuditRow> nodes;
   std::vector<std::string> notes;  ///< about the fleet
+};
+
+struct ForecastRow : AuditRow {
+  std::optional<std::string> kernel;  ///< nullopt: unknown
+};
+
+struct ForecastReply {
+  std::string result;
+  MatrixReply matrix;
+  std::vector<ForecastRow> nodes;
 };
 
 struct TransitionReply {
@@ -162,6 +197,7 @@ Result<std::vector<NodeRow>> nodes_reply(const nlohmann::ordered_json& json);
 Result<NodeReply> node_reply(const nlohmann::ordered_json& json);
 Result<std::vector<FindingReply>> findings_reply(const nlohmann::ordered_json& json);
 Result<AuditReply> audit_reply(const nlohmann::ordered_json& json);
+Result<ForecastReply> forecast_reply(const nlohmann::ordered_json& json);
 Result<std::vector<TransitionReply>> history_reply(const nlohmann::ordered_json& json);
 
 }  // namespace gpuskew

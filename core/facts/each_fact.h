@@ -9,9 +9,9 @@
 
 namespace gpuskew {
 
-/// Calls `visit(name, fact)` for each fact of `snapshot`, in the order people are shown them.
-template <class Visit>
-void for_each_fact(const Snapshot& snapshot, Visit visit) {
+/// Calls `visit(name, fact)` for each fact of `snapshot`, a Snapshot or a const one, in the order people are shown them.
+template <class AnySnapshot, class Visit>
+void for_each_fact(AnySnapshot&& snapshot, Visit visit) {
   visit("boot_id", snapshot.boot_id);
   visit("boot_time", snapshot.boot_time);
   visit("kernel", snapshot.kernel);
