@@ -23,7 +23,7 @@ constexpr BackoffLimits kRetryWaits{std::chrono::milliseconds(100), std::chrono:
 void give_turn_back(const KubeClientState& state);
 
 std::shared_ptr<void> make_turn(const KubeClientState& state) {
-  return std::shared_ptr<void>(nullptr, [state](void*) { give_turn_back(state); });
+  return std::shared_ptr<void>(state.get(), [state](void*) { give_turn_back(state); });
 }
 
 /// To the first that still waits, or to nobody.
