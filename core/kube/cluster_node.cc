@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/label_names.h"
 #include "core/result.h"
@@ -59,7 +60,7 @@ void note_kernel(const ClusterNode& node, std::string_view key, std::vector<std:
   }
   notes.push_back("label " + std::string(key) + " says " + in_quotes(*label) +
                   ", but status.nodeInfo.kernelVersion says " + in_quotes(kubelets) +
-                  ": the kubelet's word is the newer one, and what wrote the label may have stopped");
+                  ": the kubelet's is the newer word, the label may be stale");
 }
 
 /// A CoreOS names its build in PRETTY_NAME, which is what the kubelet tells.
@@ -72,7 +73,7 @@ void note_ostree(const ClusterNode& node, std::vector<std::string>& notes) {
   }
   notes.push_back("label " + std::string(kOstreeLabel) + " says " + in_quotes(*build) +
                   ", but status.nodeInfo.osImage says " + in_quotes(image) +
-                  ": the kubelet's word is the newer one, and what wrote the label may have stopped");
+                  ": the kubelet's is the newer word, the label may be stale");
 }
 
 /// Our own label beside another writer's.
@@ -97,27 +98,6 @@ std::optional<std::uint64_t> sum_of(const ClusterNode& node, std::optional<std::
     sum += *(resource.*part);
   }
   return sum;
-}
-
-void note_gpus(const ClusterNode& node, std::vector<std::string>& notes) {
-  if (node.ready != NodeReady::Yes || !gpu_sign(node)) {
-    return;
-  }
-  const auto healthy = sum_of(node, &ClusterResource::allocatable);
-  const auto all = sum_of(node, &ClusterResource::capacity);
-  if (node.gpu_resources.empty()) {
-    notes.emplace_back(
-        "Ready, with signs of a GPU, but the node offers no nvidia.com resource: no pod can get a GPU "
-        "here (no device plugin, or no driver)");
-  } else if (healthy == 0U) {
-    notes.push_back("Ready, but none of " + number_text(all) +
-                    " GPU devices can be given to a pod (status.allocatable is 0): all are unhealthy, or the device "
-                    "plugin has stopped");
-  } else if (healthy && all && *healthy < *all) {
-    notes.push_back(std::to_string(*all - *healthy) + " of " + std::to_string(*all) +
-                    " GPU devices are unhealthy (status.allocatable is " + std::to_string(*healthy) +
-                    "); a GPU that fell off the bus keeps pods from the others, too");
-  }
 }
 
 }  // namespace
@@ -177,6 +157,30 @@ std::string upgrade_state(const ClusterNode& node) {
   return state == nullptr || state->empty() ? "none" : *state;
 }
 
+std::optional<std::string> gpu_trouble(const ClusterNode& node) {
+  if (node.ready != NodeReady::Yes || !gpu_sign(node)) {
+    return std::nullopt;
+  }
+  if (node.gpu_resources.empty()) {
+    return "Ready, with signs of a GPU, but the node offers no nvidia.com resource: no pod can get a GPU here (no "
+           "device "
+           "plugin, or no driver)";
+  }
+  const auto healthy = sum_of(node, &ClusterResource::allocatable);
+  const auto all = sum_of(node, &ClusterResource::capacity);
+  if (healthy == 0U) {
+    return "Ready, but none of " + number_text(all) +
+           " GPU devices can be given to a pod (status.allocatable is 0): all are unhealthy, or the device plugin has "
+           "stopped";
+  }
+  if (healthy && all && *healthy < *all) {
+    return std::to_string(*all - *healthy) + " of " + std::to_string(*all) +
+           " GPU devices are unhealthy (status.allocatable is " + std::to_string(*healthy) +
+           "); a GPU that fell off the bus keeps pods from the others, too";
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> contradictions(const ClusterNode& node) {
   std::vector<std::string> notes;
   note_kernel(node, kKernelLabel, notes);
@@ -186,7 +190,9 @@ std::vector<std::string> contradictions(const ClusterNode& node) {
   note_differing(node, kOsLabel, kNfdOsLabel, notes);
   note_differing(node, kOsVersionLabel, kNfdOsVersionLabel, notes);
   note_differing(node, kDriverVersionLabel, kCudaDriverVersionLabel, notes);
-  note_gpus(node, notes);
+  if (auto trouble = gpu_trouble(node)) {
+    notes.push_back(std::move(*trouble));
+  }
   return notes;
 }
 

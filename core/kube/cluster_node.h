@@ -83,8 +83,12 @@ std::optional<std::string> gpu_sign(const ClusterNode& node);
 /// The word of nvidia.com/gpu-driver-upgrade-state; "none" without one.
 std::string upgrade_state(const ClusterNode& node);
 
+/// Why a Ready GPU node can not give all its GPUs to pods, one sentence; nullopt: it can, or the node does not say. No
+/// proof that they are gone: a device plugin that restarts looks the same for a moment.
+std::optional<std::string> gpu_trouble(const ClusterNode& node);
+
 /// What in the node's own words does not fit together, one sentence each: a kernel label that is not the kubelet's
-/// kernel, two writers of labels at odds, a Ready GPU node that can give no GPU to a pod. Empty: nothing such.
+/// kernel, two writers of labels at odds, gpu_trouble(). Empty: nothing such.
 std::vector<std::string> contradictions(const ClusterNode& node);
 
 }  // namespace gpuskew

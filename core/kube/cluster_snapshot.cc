@@ -215,8 +215,8 @@ Verdict verdict_without_agent(const ClusterNode& node) {
   if (const std::string* state = node.label(kStateLabel)) {
     verdict.why += "; label " + std::string(kStateLabel) + " says " + in_quotes(*state);
   }
-  for (const std::string& note : contradictions(node)) {
-    verdict.why += "; " + note;
+  if (const auto trouble = gpu_trouble(node)) {
+    verdict.why += "; " + *trouble;
   }
   verdict.next_boot = NextBoot{NextBootGpu::CannotTell, std::string(kOnlyTheApi), std::nullopt};
   return verdict;

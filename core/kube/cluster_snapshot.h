@@ -16,7 +16,7 @@ inline constexpr std::string_view kOnlyTheApi = "only the Kubernetes API was ask
 /// A label that is needed and missing is named with the node ("node a has no label ...").
 Snapshot snapshot_from_cluster_node(const ClusterNode& node, Time now);
 
-/// What can be said of such a node's GPU: never that it is well. `why` has what the node's own words contradict.
+/// What can be said of such a node's GPU: never that it is well. `why` has its gpu_trouble().
 Verdict verdict_without_agent(const ClusterNode& node);
 
 }  // namespace gpuskew

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregator/cli/aggregator_source.h"
 #include "aggregator/cli/commands.h"
 #include "tests/unit/cli/golden.h"
 
@@ -16,11 +17,11 @@ class AuditCommandTest : public testing::Test {
   Answer audit(Format format = Format::Table) {
     ServerOptions to;
     to.url = server_.url();
-    ApiClient client = ApiClient::open(to).value();
+    AggregatorSource source(ApiClient::open(to).value());
     Options options;
     options.command = Command::Audit;
     options.format = format;
-    return audit_command(client, options, kPipe);
+    return audit_command(source, options, kPipe);
   }
 
   /// The golden audit with the nodes of these verdicts only.

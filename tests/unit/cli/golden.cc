@@ -27,6 +27,9 @@ void play_aggregator(HttpImposter& imposter) {
   imposter.answer("/api/v1/findings", golden_text("findings.json"));
   imposter.answer("/api/v1/nodes", golden_text("nodes.json"));
   imposter.answer("/api/v1/audit", golden_text("audit.json"));
+  for (const char* node : {"a100-07", "cpu-01", "t4-03"}) {
+    imposter.answer(std::string("/api/v1/audit?node=") + node, golden_text("audit.json"));
+  }
   imposter.answer("/api/v1/nodes/a100-07", golden_text("node-gone.json"));
   imposter.answer("/api/v1/nodes/cpu-01", golden_text("node-no-gpu.json"));
   imposter.answer("/api/v1/nodes/t4-03", golden_text("node-unknown.json"));

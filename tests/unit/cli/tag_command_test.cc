@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregator/cli/aggregator_source.h"
 #include "aggregator/cli/commands.h"
 #include "tests/unit/cli/golden.h"
 
@@ -93,12 +94,12 @@ class NodeTagTest : public testing::Test {
   Answer tag(const std::string& node, Format format = Format::Table) {
     ServerOptions to;
     to.url = server_.url();
-    ApiClient client = ApiClient::open(to).value();
+    AggregatorSource source(ApiClient::open(to).value());
     Options options;
     options.command = Command::Tag;
     options.node = node;
     options.format = format;
-    return node_tag_command(client, options);
+    return node_tag_command(source, options);
   }
 
   HttpImposter server_;
