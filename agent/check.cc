@@ -66,10 +66,10 @@ std::string block(const Finding& finding) {
 
 }  // namespace
 
-Verdict judge_alone(const Snapshot& snapshot, const JudgePolicy& policy, Time now) {
+Verdict judge_alone(const Snapshot& snapshot, const JudgePolicy& policy, Time boot_first_seen, Time now) {
   NodeHistory history;
   history.boot_id = snapshot.boot_id.is_known() ? snapshot.boot_id.value() : "";
-  history.boot_first_seen = now;
+  history.boot_first_seen = boot_first_seen;
   return judge(snapshot, history, policy, nullptr, now, now);
 }
 

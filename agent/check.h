@@ -24,8 +24,8 @@ enum class CheckScope : std::uint8_t {
 enum class CheckAnswer : std::uint8_t { Good = 0, Findings = 1, CouldNotTell = 2 };
 
 /// The verdict of `judge` on what this node knows of itself: its memory is `snapshot.remembered`, and there is no
-/// matrix.
-Verdict judge_alone(const Snapshot& snapshot, const JudgePolicy& policy, Time now);
+/// matrix. `boot_first_seen`: when this boot was first read, for a node whose boot time is unknown.
+Verdict judge_alone(const Snapshot& snapshot, const JudgePolicy& policy, Time boot_first_seen, Time now);
 
 /// The part of a verdict that a scope asks for: without the findings on the next boot, or with nothing else.
 Verdict narrowed(Verdict verdict, CheckScope scope);

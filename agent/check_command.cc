@@ -60,7 +60,7 @@ class Check {
     snapshot_.kernel_log = kernel_log_.fact(now);
     snapshot_.expected_gpus = expected_gpus_;
     snapshot_.remembered = remembered_;
-    verdict_ = narrowed(judge_alone(snapshot_, JudgePolicy{}, now), scope_);
+    verdict_ = narrowed(judge_alone(snapshot_, JudgePolicy{}, now, now), scope_);
     return answer_of(verdict_, scope_);
   }
 

@@ -46,6 +46,15 @@ void read_node(YamlMap& root, AgentConfig& config) {
   }
 }
 
+void read_labels(YamlMap map, LabelConfig& config) {
+  std::string way = "none";
+  map.choice("publish", {"none", "api", "nfd"}, way);
+  config.publish = way == "api" ? LabelWay::Api : way == "nfd" ? LabelWay::Nfd : LabelWay::None;
+  map.duration("resync", kMinInterval, kMaxLabelResync, config.resync);
+  map.path("kubeconfig", config.kubeconfig);
+  map.path("nfd_directory", config.nfd_directory);
+}
+
 template <class To>
 void override_with(const std::optional<std::string>& flag, To& into) {
   if (flag) {
@@ -139,6 +148,8 @@ Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view
   aggregator.path("certificate", config.aggregator.tls.certificate);
   aggregator.path("key", config.aggregator.tls.key);
   aggregator.path("token_file", config.aggregator.token_file);
+
+  read_labels(root->map("labels"), config.labels);
 
   YamlMap intervals = root->map("intervals");
   intervals.duration("heartbeat", kMinInterval, kMaxHeartbeat, config.heartbeat);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agent/command_line.h"
+#include "agent/paths.h"
 #include "core/result.h"
 #include "core/time.h"
 #include "runtime/log.h"
@@ -24,6 +25,7 @@ inline constexpr std::string_view kDefaultStateDirectory = "/var/lib/gpuskew-age
 inline constexpr Duration kMinInterval = std::chrono::milliseconds(100);
 inline constexpr Duration kMaxHeartbeat = std::chrono::minutes(10);
 inline constexpr Duration kMaxPoll = std::chrono::hours(1);
+inline constexpr Duration kMaxLabelResync = std::chrono::hours(1);
 inline constexpr Duration kMaxCheckWait = std::chrono::hours(1);
 /// As many as a snapshot holds.
 inline constexpr std::uint32_t kMaxExpectedGpus = 256;
@@ -39,11 +41,31 @@ struct AggregatorConfig {
   bool operator==(const AggregatorConfig&) const = default;
 };
 
+/// How this node's labels get onto its Kubernetes Node.
+enum class LabelWay : std::uint8_t {
+  None,  ///< not at all: the default, because bare metal has no Kubernetes
+  Api,   ///< this agent applies them itself
+  Nfd,   ///< by a feature file for Node Feature Discovery; our own prefix only, because a file tells no other owner
+};
+
+struct LabelConfig {
+  LabelWay publish = LabelWay::None;
+  /// How often the Node is looked at although nothing changed here: a label that was removed or changed is put back,
+  /// and a standard label whose owner went away is taken over.
+  Duration resync = std::chrono::minutes(5);
+  /// "": this pod's service account.
+  std::filesystem::path kubeconfig;
+  std::filesystem::path nfd_directory = kNfdFeatureDirectory;
+
+  bool operator==(const LabelConfig&) const = default;
+};
+
 struct AgentConfig {
   std::string node;  ///< "": the host's own name, see node_name()
   std::filesystem::path host_root = "/";
   std::filesystem::path state_directory = kDefaultStateDirectory;
   AggregatorConfig aggregator;
+  LabelConfig labels;
   Duration heartbeat = std::chrono::seconds(30);
   Duration poll = std::chrono::seconds(15);
   /// How many GPUs this node has, by its operator's word; nullopt: as many as were ever seen.

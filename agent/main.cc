@@ -23,6 +23,7 @@
 #include "agent/host_root.h"
 #include "agent/kernel_log/kernel_log_reader.h"
 #include "agent/kernel_log/live_kernel_log.h"
+#include "agent/label_publisher.h"
 #include "agent/report.h"
 #include "agent/resident_memory.h"
 #include "agent/streams.h"
@@ -46,9 +47,13 @@ constexpr Duration kOnceLimit = std::chrono::seconds(20);
 constexpr Duration kSearchPause = std::chrono::milliseconds(150);
 constexpr auto kAsTuple = asio::experimental::as_tuple(asio::use_awaitable);
 
-std::string_view node_from_environment() {
-  const char* name = std::getenv("NODE_NAME");  // NOLINT(concurrency-mt-unsafe): before any thread is started
-  return name == nullptr ? "" : name;
+std::optional<std::string> environment_variable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets one
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string node_from_environment() {
+  return environment_variable("NODE_NAME").value_or("");
 }
 
 ExitStatus say(const std::string& problem) {
@@ -132,6 +137,11 @@ ExitStatus check_config(const AgentConfig& config) {
   if (const auto usable = StateFile(config.state_directory).check(); !usable) {
     problems.push_back(usable.error().what);
   }
+  if (config.labels.publish == LabelWay::Api) {
+    if (const auto access = label_access(config.labels, environment_variable); !access) {
+      problems.push_back("labels: " + access.error().what);
+    }
+  }
   for (const std::string& problem : problems) {
     static_cast<void>(say(problem));
   }
@@ -154,9 +164,10 @@ class Agent {
         run_(io_, log, manager),
         wake_(io_, root, config.poll),
         search_timer_(io_, asio::steady_timer::time_point::max()),
-        stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
+        stream_(io_, log, stream_options(config), [this] { state_changed(); }),
+        labels_(io_.get_executor(), log, node, config.labels, environment_variable, [this] { state_changed(); }),
         reporter_(root, log, node, StateFile(config.state_directory), wall_clock_now(),
-                  [this](std::shared_ptr<const Snapshot> snapshot) { stream_.offer(std::move(snapshot)); }),
+                  [this](const std::shared_ptr<const Snapshot>& snapshot) { deliver(snapshot); }),
         kernel_log_(root, KernelLogStore(config.state_directory)),
         live_kernel_log_(io_, root, kernel_log_, wall_clock_now, [this] { wake_.request(); }) {
     reporter_.set_kernel_log(kernel_log_);
@@ -175,6 +186,7 @@ class Agent {
     run_.add("search", search_loop());
     run_.add("kernel log", live_kernel_log_.run());
     run_.add("stream", stream_.run(), [this] { stream_.stop(); });
+    run_.add("labels", labels_.run());
     run_.on_reload([this] { reload(); });
     warn_unless(manager_.ready(status()));
     return ended(run_.until_stopped());
@@ -211,6 +223,11 @@ class Agent {
     }
   }
 
+  void deliver(const std::shared_ptr<const Snapshot>& snapshot) {
+    stream_.offer(snapshot);
+    labels_.offer(snapshot);
+  }
+
   void read() {
     const auto before = reporter_.latest();
     reporter_.read(wall_clock_now());
@@ -242,16 +259,20 @@ class Agent {
     wake_.set_poll(config_.poll);
     wake_.request();
     stream_.reconnect(stream_options(config_));
+    labels_.reconfigure(config_.labels);
     log_.info("configuration reloaded, connecting anew");
   }
 
-  void stream_changed() const {
+  void state_changed() const {
     tell_status();
     // A connection that stands, or one that will not for a while: what making it took is not needed now.
     release_unused_memory();
   }
 
-  std::string status() const { return stream_.state() + "; " + driver_summary(*reporter_.latest()); }
+  std::string status() const {
+    const std::string& labels = labels_.state();
+    return stream_.state() + "; " + (labels.empty() ? "" : labels + "; ") + driver_summary(*reporter_.latest());
+  }
 
   void tell_status() const { warn_unless(manager_.status(status())); }
 
@@ -278,6 +299,7 @@ class Agent {
   Wake wake_;
   asio::steady_timer search_timer_;
   Streams stream_;
+  LabelPublisher labels_;
   Reporter reporter_;
   KernelLogReader kernel_log_;
   LiveKernelLog live_kernel_log_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Paths beneath the host root that are read, or watched for changes, outside the probes.
+// Paths beneath the host root that are read, or watched for changes, outside the probes; and one that is written.
 
 #include <array>
 #include <string_view>
@@ -20,6 +20,10 @@ inline constexpr std::string_view kModuleTrees = "/lib/modules";
 /// Where a kernel's own partition or the EFI system partition may be mounted.
 inline constexpr std::array<std::string_view, 3> kBootPartitions{"/boot", "/boot/efi", "/efi"};
 inline constexpr std::string_view kDkmsTree = "/var/lib/dkms";
+
+/// Where nfd-worker reads feature files. The agent's own path, not beneath the host root: a container has the host
+/// read-only, and this directory mounted beside it.
+inline constexpr std::string_view kNfdFeatureDirectory = "/etc/kubernetes/node-feature-discovery/features.d";
 
 /// What holds the files that every probe reads, whatever the node looks like. Not dev: every program that has written
 /// to dev/null would wake us, and the driver's nodes come with its module, which the kernel's events tell. Not the

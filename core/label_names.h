@@ -2,6 +2,7 @@
 
 // Names of node labels: ours, and the standard ones of NFD, GFD and the gpu-operator that we read and may write.
 
+#include <array>
 #include <string_view>
 
 namespace gpuskew {
@@ -20,6 +21,12 @@ inline constexpr std::string_view kInstallKindLabel = "gpuskew.io/install-kind";
 inline constexpr std::string_view kNextKernelLabel = "gpuskew.io/next-kernel";
 inline constexpr std::string_view kStateLabel = "gpuskew.io/state";  ///< the verdict's word, "unknown" among them
 inline constexpr std::string_view kBootIdLabel = "gpuskew.io/boot-id";
+/// All of ours that a node may carry.
+inline constexpr std::array<std::string_view, 11> kOwnLabels{
+    kKernelLabel,         kOsLabel,           kOsVersionLabel,
+    kDriverVersionLabel,  kDriverBranchLabel, kDriverFlavourLabel,
+    kLibraryVersionLabel, kInstallKindLabel,  kNextKernelLabel,
+    kStateLabel,          kBootIdLabel};
 
 inline constexpr std::string_view kGpuPresentLabel = "nvidia.com/gpu.present";
 inline constexpr std::string_view kGpuCountLabel = "nvidia.com/gpu.count";  ///< GFD's; only read

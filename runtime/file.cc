@@ -131,7 +131,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
   const std::string context = "writing " + path.string();
-  std::string temporary = path.string() + ".XXXXXX";
+  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".XXXXXX")).string();
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) {
     return tl::unexpected(errno_error(context, errno));

@@ -59,8 +59,8 @@ asio::awaitable<Result<KubeApplied>> KubeClient::apply(std::string path, nlohman
   KubeApplied applied;
   if (reply.status == 409) {
     applied.conflicts = conflicts_of(reply.body);
-  }
-  if (applied.conflicts.empty()) {
+    applied.is_stale = applied.conflicts.empty();
+  } else {
     if (!reply.is_success() || !reply.body.is_object()) {
       co_return tl::unexpected(reply_error(state->access, request, reply, state->credentials->problem()));
     }

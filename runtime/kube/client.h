@@ -34,6 +34,8 @@ struct KubeClientOptions {
   Duration max_retry_after = std::chrono::seconds(30);
   /// A server that has answered before and is gone is asked again for this long: it is being restarted.
   Duration restart_patience = std::chrono::seconds(15);
+  /// Answers with an object's metadata alone (PartialObjectMetadata): a Node's is a tenth of it.
+  bool metadata_only = false;
   /// Without one an access by exec plugin is refused (Unsupported).
   ExecRunner exec_runner;
 };
@@ -97,10 +99,12 @@ struct KubeConflict {
   bool operator==(const KubeConflict&) const = default;
 };
 
-/// Either the object as it is now, or the conflicts that kept it as it was.
+/// Either the object as it is now, or what kept it as it was.
 struct KubeApplied {
   nlohmann::json object;
   std::vector<KubeConflict> conflicts;
+  /// The server's object has another version or uid than the one that was sent (or is gone): read it again.
+  bool is_stale = false;
 };
 
 /// A reply longer than this is refused (TooLarge); a page of 500 nodes is some 3 MiB.

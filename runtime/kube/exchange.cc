@@ -164,10 +164,16 @@ struct Attempts {
 
 }  // namespace
 
+namespace {
+std::string_view accepted(const KubeClientOptions& options) {
+  return options.metadata_only ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" : "application/json";
+}
+}  // namespace
+
 std::string request_text(const KubeClient::State& state, const KubeRequest& request) {
   std::string text = request.method + " " + state.url.path + request.path +
                      " HTTP/1.1\r\nHost: " + state.url.host_header() + "\r\nUser-Agent: " + state.options.user_agent +
-                     "\r\nAccept: application/json\r\n" + state.credentials->headers();
+                     "\r\nAccept: " + std::string(accepted(state.options)) + "\r\n" + state.credentials->headers();
   if (!request.body.empty()) {
     text += "Content-Type: " + (request.content_type.empty() ? "application/json" : request.content_type) +
             "\r\nContent-Length: " + std::to_string(request.body.size()) + "\r\n";
