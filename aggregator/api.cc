@@ -73,14 +73,17 @@ HttpResponse history_response(const HttpRequest& request, const ApiSources& sour
 HttpResponse metrics_response(const ApiSources& sources) {
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body =
-      metrics_text(sources.fleet, sources.streams, sources.writer.health(), sources.matrix.status(), sources.process());
+  const std::optional<ClusterView> cluster = sources.cluster();
+  response.body = metrics_text(sources.fleet, sources.streams, sources.writer.health(), sources.matrix.status(),
+                               sources.process(), cluster ? &cluster->replica : nullptr);
   return response;
 }
 
 FleetSources fleet_sources(const ApiSources& sources) {
+  const std::optional<ClusterView> cluster = sources.cluster();
   return FleetSources{sources.fleet, sources.matrix.status(),
-                      fmt::format("set matrix.file in {}, and reload (SIGHUP)", sources.config_file.string()), nullptr};
+                      fmt::format("set matrix.file in {}, and reload (SIGHUP)", sources.config_file.string()),
+                      cluster ? cluster->nodes : nullptr, cluster ? std::optional(cluster->replica) : std::nullopt};
 }
 
 /// "" when the request does not have it.

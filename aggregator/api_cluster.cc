@@ -63,4 +63,18 @@ void add_cluster_summary(const FleetSources& sources, Json& to) {
   json["contradictory"] = contradictory;
 }
 
+void add_replica(const FleetSources& sources, Json& to) {
+  if (!sources.replica) {
+    return;
+  }
+  const ReplicaFigures& replica = *sources.replica;
+  Json& json = to["replica"];
+  json["leads"] = replica.leads;
+  json["identity"] = replica.identity;
+  json["leader"] = replica.leader;
+  json["dry_run"] = replica.dry_run;
+  json["fuse"] = replica.fuse ? Json(*replica.fuse) : Json();
+  json["trouble"] = replica.trouble ? Json(*replica.trouble) : Json();
+}
+
 }  // namespace gpuskew

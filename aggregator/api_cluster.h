@@ -18,4 +18,8 @@ void add_cluster_node(const FleetSources& sources, std::string_view name, nlohma
 /// nothing where the API was not asked.
 void add_cluster_summary(const FleetSources& sources, nlohmann::ordered_json& to);
 
+/// Adds "replica": {"leads", "identity", "leader", "dry_run", "fuse", "trouble"}, who acts and why a node is not
+/// tainted; nothing where the answer is not an aggregator's that is of a cluster.
+void add_replica(const FleetSources& sources, nlohmann::ordered_json& to);
+
 }  // namespace gpuskew

@@ -92,6 +92,7 @@ HttpResponse status_response(const FleetSources& sources, const StoreHealth* his
   json["matrix"] = matrix_json(sources.matrix);
   json["history"] = history == nullptr ? Json() : store_json(*history);
   add_cluster_summary(sources, json);
+  add_replica(sources, json);
   return json_response(json);
 }
 

@@ -44,6 +44,8 @@ std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const cha
   app.add_option("--config", line.config_file, "Configuration file")->type_name("FILE")->capture_default_str();
   app.add_flag("--check-config", line.check_config,
                "Read the configuration and everything it names, print one line a problem, change nothing, and exit");
+  app.add_flag("--dry-run", line.dry_run,
+               "Write nothing to the cluster, log what kubernetes.acting would do (as kubernetes.acting.dry_run)");
   app.add_option("--listen-agents", line.listen_agents, "Take agents' streams here, not at agents.listen; port 0: any")
       ->type_name("ADDRESS:PORT");
   app.add_option("--listen-api", line.listen_api, "Answer the API here, not at api.listen; port 0: any")
@@ -68,6 +70,7 @@ Result<Config> load_config(const CommandLine& line) {
   config->agents.listen = line.listen_agents.value_or(config->agents.listen);
   config->api.listen = line.listen_api.value_or(config->api.listen);
   config->history.path = line.database.value_or(config->history.path);
+  config->kubernetes.acting_dry_run = config->kubernetes.acting_dry_run || line.dry_run;
   return config;
 }
 

@@ -15,6 +15,7 @@ inline constexpr std::string_view kDefaultConfigFile = "/etc/gpuskew/aggregator.
 struct CommandLine {
   std::filesystem::path config_file = kDefaultConfigFile;
   bool check_config = false;
+  bool dry_run = false;  ///< as kubernetes.acting.dry_run
   // Each wins over the file's value.
   std::optional<std::string> listen_agents;
   std::optional<std::string> listen_api;

@@ -118,6 +118,9 @@ void read_kubernetes(YamlMap map, KubernetesConfig& into) {
   read_object_name(map, "lease", into.lease);
   map.boolean("api_tokens", into.api_tokens);
   read_acting(map.map("acting"), into);
+  if (!into.enabled && (into.acting.condition || into.acting.taint)) {
+    map.report("acting", "needs kubernetes.enabled: true");
+  }
 }
 
 void read_log(YamlMap map, LogLevel& into) {

@@ -20,8 +20,7 @@
 #include "aggregator/history_store.h"
 #include "aggregator/housekeeping.h"
 #include "aggregator/ingest.h"
-#include "aggregator/kube/cluster_access.h"
-#include "aggregator/kube/identity.h"
+#include "aggregator/kube/membership.h"
 #include "aggregator/matrix_file.h"
 #include "aggregator/process_figures.h"
 #include "aggregator/reload.h"
@@ -108,31 +107,19 @@ Result<void> restore(Parts& parts, const Config& config, const Log& log, Time no
   return {};
 }
 
-// The cluster as its API server tells of it.
-struct Cluster {
-  Cluster(asio::io_context& io, std::unique_ptr<KubeClient> opened, const KubernetesConfig& config)
-      : client(std::move(opened)), identity(io.get_executor(), *client, config.agent_service_account) {}
-
-  std::unique_ptr<KubeClient> client;
-  KubeIdentity identity;
-};
-
 // nullptr without a cluster.
-Result<std::unique_ptr<Cluster>> join_cluster(asio::io_context& io, const KubernetesConfig& config) {
+Result<std::unique_ptr<ClusterMembership>> join_cluster(asio::io_context& io, const KubernetesConfig& config,
+                                                        const Fleet& fleet, const Log& log) {
   if (!config.enabled) {
-    return std::unique_ptr<Cluster>();
+    return std::unique_ptr<ClusterMembership>();
   }
-  Result<KubeAccess> access = cluster_access(config);
-  if (!access) {
-    return tl::unexpected(access.error());
-  }
-  KubeClientOptions options;
-  options.user_agent = "gpuskew-aggregator/" GPUSKEW_VERSION;
-  Result<std::unique_ptr<KubeClient>> client = KubeClient::open(io.get_executor(), std::move(*access), options);
-  if (!client) {
-    return tl::unexpected(client.error());
-  }
-  return std::make_unique<Cluster>(io, std::move(*client), config);
+  return ClusterMembership::join(io.get_executor(), config, fleet, log);
+}
+
+std::function<std::optional<ClusterView>()> cluster_view(const ClusterMembership* cluster) {
+  return [cluster]() -> std::optional<ClusterView> {
+    return cluster == nullptr ? std::nullopt : std::optional(ClusterView{cluster->nodes(), cluster->figures()});
+  };
 }
 
 // Where silence is allowed to last, so are connections without a word: agents' heartbeats are then rarer, too.
@@ -193,13 +180,13 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   }
   CommitTurn commits(io, parts.writer);
   Ingest ingest(log, *tls, parts.recorder, commits, limits_for(config.judge));
-  Result<std::unique_ptr<Cluster>> cluster = join_cluster(io, config.kubernetes);
+  Result<std::unique_ptr<ClusterMembership>> cluster = join_cluster(io, config.kubernetes, parts.fleet, log);
   if (!cluster) {
     return fail("kubernetes", cluster.error());
   }
   if (*cluster != nullptr) {
     ingest.accept_tokens(
-        [&identity = (*cluster)->identity](std::string shown) { return identity.node_of(std::move(shown)); });
+        [&identity = (*cluster)->identity()](std::string shown) { return identity.node_of(std::move(shown)); });
   }
   Result<std::unique_ptr<Listener>> listener = listen_for_agents(io, log, config.agents, ingest);
   if (!listener) {
@@ -208,11 +195,12 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   const auto figures = [&listener, started] {
     return ProcessFigures{resident_bytes(), started, (*listener)->counts().refused};
   };
-  const ApiSources sources{parts.fleet,     parts.store, parts.writer, parts.matrix,
-                           ingest.counts(), parts.auth,  config.file,  figures};
+  const ApiSources sources{parts.fleet,  parts.store,     parts.writer,
+                           parts.matrix, ingest.counts(), parts.auth,
+                           config.file,  figures,         cluster_view(cluster->get())};
   HttpGuard guard;
   if (*cluster != nullptr && config.kubernetes.api_tokens) {
-    guard = [&identity = (*cluster)->identity](HttpRequest request) { return identity.refuse(std::move(request)); };
+    guard = [&identity = (*cluster)->identity()](HttpRequest request) { return identity.refuse(std::move(request)); };
   }
   Result<std::unique_ptr<HttpServer>> server = listen_for_requests(io, log, config.api, sources, std::move(guard));
   if (!server) {
@@ -223,6 +211,9 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   run.add("agents", (*listener)->run(), [&listener] { (*listener)->stop(); });
   run.add("API", (*server)->run(), [&server] { (*server)->stop(); });
   run.add("housekeeping", parts.housekeeping.run());
+  if (*cluster != nullptr) {
+    (*cluster)->run_in(run);
+  }
   if (Result<void> told = manager.ready(parts.housekeeping.status_line()); !told) {
     log.warning("systemd does not know that we are ready", {{"reason", told.error().what}});
   }

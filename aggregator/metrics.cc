@@ -45,6 +45,14 @@ constexpr Metric kStoreDropped{"gpuskew_store_dropped_transitions_total", "count
 constexpr Metric kMatrixRows{"gpuskew_matrix_rows", "gauge", "Driver images in the support matrix."};
 constexpr Metric kMatrixError{"gpuskew_matrix_error", "gauge",
                               "1 while the support matrix can not be read; the last good one is used."};
+constexpr Metric kLeader{"gpuskew_leader", "gauge", "1 on the replica that leads, and acts."};
+constexpr Metric kFuseBlown{"gpuskew_acting_fuse_blown", "gauge",
+                            "1 while no node is tainted because too many would be."};
+constexpr Metric kActingTrouble{"gpuskew_acting_trouble", "gauge",
+                                "1 while the cluster's nodes can not be watched or written to."};
+constexpr Metric kActingDone{"gpuskew_acting_writes_total", "counter", "Writes to the cluster, by action."};
+constexpr Metric kActingFailed{"gpuskew_acting_failed_writes_total", "counter",
+                               "Writes to the cluster that failed, by action; they are tried again."};
 constexpr Metric kResident{"process_resident_memory_bytes", "gauge", "Resident memory size in bytes."};
 constexpr Metric kStarted{"process_start_time_seconds", "gauge", "Start time of the process, Unix time."};
 
@@ -172,6 +180,20 @@ void add_streams(const StreamCounts& streams, const ProcessFigures& process, Exp
   }
 }
 
+void add_replica(const ReplicaFigures& replica, Exposition& out) {
+  out.single(kLeader, replica.leads ? 1 : 0);
+  out.single(kFuseBlown, replica.fuse ? 1 : 0);
+  out.single(kActingTrouble, replica.trouble ? 1 : 0);
+  out.family(kActingDone);
+  for (const ClusterWrite write : kClusterWrites) {
+    out.sample(label("action", to_string(write)), replica.writes[static_cast<std::size_t>(write)].done);
+  }
+  out.family(kActingFailed);
+  for (const ClusterWrite write : kClusterWrites) {
+    out.sample(label("action", to_string(write)), replica.writes[static_cast<std::size_t>(write)].failed);
+  }
+}
+
 }  // namespace
 
 std::string escaped_label(std::string_view value) {
@@ -196,7 +218,7 @@ std::string escaped_label(std::string_view value) {
 }
 
 std::string metrics_text(const Fleet& fleet, const StreamCounts& streams, const StoreHealth& store,
-                         const MatrixStatus& matrix, const ProcessFigures& process) {
+                         const MatrixStatus& matrix, const ProcessFigures& process, const ReplicaFigures* replica) {
   Exposition out;
   out.family(kBuildInfo);
   out.sample(label("version", GPUSKEW_VERSION), 1);
@@ -210,6 +232,9 @@ std::string metrics_text(const Fleet& fleet, const StreamCounts& streams, const 
   out.single(kStoreDropped, store.dropped_transitions);
   out.single(kMatrixRows, matrix.rows);
   out.single(kMatrixError, matrix.error ? 1 : 0);
+  if (replica != nullptr) {
+    add_replica(*replica, out);
+  }
   if (process.resident_bytes) {
     out.single(kResident, *process.resident_bytes);
   }

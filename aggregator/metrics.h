@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "aggregator/acting_figures.h"
 #include "aggregator/history_writer.h"
 #include "aggregator/matrix_file.h"
 #include "aggregator/stream_counts.h"
@@ -24,9 +25,11 @@ struct ProcessFigures {
   std::uint64_t refused_connections = 0;
 };
 
+/// `replica`: nullptr for an aggregator that is of no cluster.
 /// One sample a node, its state, each finding and each unknown fact: a fleet's size times about eight.
 std::string metrics_text(const Fleet& fleet, const StreamCounts& streams, const StoreHealth& store,
-                         const MatrixStatus& matrix, const ProcessFigures& process);
+                         const MatrixStatus& matrix, const ProcessFigures& process,
+                         const ReplicaFigures* replica = nullptr);
 
 /// `value` as it stands between a label's quotes: backslash, quote and line end escaped.
 std::string escaped_label(std::string_view value);

@@ -8,7 +8,6 @@ namespace gpuskew {
 namespace {
 
 using Records = std::map<std::string, NodeRecord, std::less<>>;
-using Marks = std::map<std::string, NodeMarks, std::less<>>;
 
 // "gpu-gone-after-kernel-bump" -> "GpuGoneAfterKernelBump": what Kubernetes asks of a reason.
 std::string camel_case(std::string_view words) {
@@ -149,7 +148,7 @@ bool is_gpu_gone(const NodeRecord& record) {
   });
 }
 
-ActionPlan plan_actions(const Records& records, const Marks& marks, const ActingPolicy& policy) {
+ActionPlan plan_actions(const Records& records, const NodeMarksByName& marks, const ActingPolicy& policy) {
   ActionPlan plan;
   std::vector<Action> taints;
   std::size_t tainted = 0;  // once the plan is carried out

@@ -45,8 +45,14 @@ struct ConditionMark {
 /// What a Node of the cluster carries of ours.
 struct NodeMarks {
   std::optional<ConditionMark> condition;
+  std::string condition_written;  ///< its lastHeartbeatTime: another one after every write of ours; "" without one
   bool tainted = false;
+
+  bool operator==(const NodeMarks&) const = default;
 };
+
+/// By the node's name.
+using NodeMarksByName = std::map<std::string, NodeMarks, std::less<>>;
 
 enum class ActionKind : std::uint8_t { SetCondition, DropCondition, AddTaint, RemoveTaint };
 std::string_view to_string(ActionKind kind);
@@ -75,7 +81,7 @@ bool is_gpu_gone(const NodeRecord& record);
 
 /// `marks`: the cluster's nodes; records of nodes that are not among them are passed over, and so are nodes nobody
 /// reported.
-ActionPlan plan_actions(const std::map<std::string, NodeRecord, std::less<>>& records,
-                        const std::map<std::string, NodeMarks, std::less<>>& marks, const ActingPolicy& policy);
+ActionPlan plan_actions(const std::map<std::string, NodeRecord, std::less<>>& records, const NodeMarksByName& marks,
+                        const ActingPolicy& policy);
 
 }  // namespace gpuskew

@@ -193,6 +193,7 @@ void Fleet::judge_node(NodeRecord& record, Time now, std::vector<Transition>& ou
   }
   record.verdict = std::move(verdict);
   record.judged = true;
+  ++verdicts_given_;
   schedule(record);
 }
 

@@ -84,6 +84,9 @@ class Fleet {
   /// `now` at the earliest: the agents could not be heard while nobody listened.
   void restore(NodeRecord record, Time now);
 
+  /// How many verdicts were given so far: the same number, the same verdicts.
+  std::uint64_t verdicts_given() const { return verdicts_given_; }
+
   const NodeRecord* find(std::string_view node) const;
   const std::map<std::string, NodeRecord, std::less<>>& nodes() const { return nodes_; }
   /// For the facts of the snapshots that are given to this fleet.
@@ -102,6 +105,7 @@ class Fleet {
   std::map<std::string, NodeRecord, std::less<>> nodes_;
   std::set<std::pair<Time, std::string>> revisits_;
   Time listening_since_{};
+  std::uint64_t verdicts_given_ = 0;
 };
 
 }  // namespace gpuskew

@@ -33,11 +33,13 @@ struct ApiRig : Rig {
   MatrixFile matrix{std::nullopt};
   StreamCounts streams;
   ApiAuth auth{std::nullopt};
+  std::optional<ClusterView> cluster;
   ApiSources sources{fleet, store, writer, matrix, streams, auth, "/etc/gpuskew/aggregator.yaml", [] {
                        ProcessFigures figures;
                        figures.started = kNow;
                        return figures;
-                     }};
+                     },
+                     [this] { return cluster; }};
 };
 
 }  // namespace gpuskew
