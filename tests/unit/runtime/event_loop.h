@@ -29,7 +29,7 @@ asio::awaitable<void> store(asio::awaitable<T> work, std::optional<T>& result) {
 
 /// Runs the loop until the coroutine has ended, and returns what it returned. Other work on the loop goes on meanwhile.
 template <class T>
-T run_to_end(asio::io_context& io, asio::awaitable<T> work) {
+T run_to_end(asio::io_context& io, asio::awaitable<T> work, std::chrono::seconds patience = kTestLimit) {
   std::optional<T> result;
   std::exception_ptr thrown;
   bool ended = false;
@@ -38,7 +38,7 @@ T run_to_end(asio::io_context& io, asio::awaitable<T> work) {
     ended = true;
   });
   io.restart();
-  const auto limit = std::chrono::steady_clock::now() + kTestLimit;
+  const auto limit = std::chrono::steady_clock::now() + patience;
   while (!ended && std::chrono::steady_clock::now() < limit) {
     io.run_one_until(limit);
   }
@@ -68,9 +68,9 @@ void spawn(asio::io_context& io, asio::awaitable<T> work) {
 
 /// Runs the loop until `done` says so.
 template <class Predicate>
-void run_until(asio::io_context& io, Predicate done) {
+void run_until(asio::io_context& io, Predicate done, std::chrono::seconds patience = kTestLimit) {
   io.restart();
-  const auto limit = std::chrono::steady_clock::now() + kTestLimit;
+  const auto limit = std::chrono::steady_clock::now() + patience;
   while (!done() && std::chrono::steady_clock::now() < limit) {
     io.run_one_for(std::chrono::milliseconds(50));
     io.restart();
