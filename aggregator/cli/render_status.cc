@@ -153,17 +153,17 @@ std::string more_line(const std::vector<FindingReply>& findings, const std::vect
   return line + (by_code.size() > kCodes ? ", ..." : "") + "; gpuskew findings lists them\n";
 }
 
-std::string unknown_lines(const std::vector<NodeRow>& unknown, Time now, const Screen& screen) {
+std::string unknown_lines(const std::vector<NodeRow>& unknown, std::size_t shown, Time now, const Screen& screen) {
   std::string text = "\n";
   text += paint("unknown nodes:", Style::Unknown, screen) + "\n";
-  for (std::size_t i = 0; i < std::min(kShownUnknown, unknown.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(shown, unknown.size()); ++i) {
     const NodeRow& node = unknown[i];
     text += prose_line(node.name + ": " + node.why + "; last heard " +
                            (node.last_heard ? ago_text(*node.last_heard, now) : std::string("never")),
                        screen);
   }
-  if (unknown.size() > kShownUnknown) {
-    text += "  and " + std::to_string(unknown.size() - kShownUnknown) + " more: gpuskew nodes --state unknown\n";
+  if (unknown.size() > shown) {
+    text += "  and " + std::to_string(unknown.size() - shown) + " more: gpuskew nodes --state unknown\n";
   }
   return text;
 }
@@ -202,7 +202,8 @@ std::string render_status(const StatusReply& status, const std::vector<FindingRe
     text += more_line(findings, shown);
   }
   if (!unknown.empty()) {
-    text += unknown_lines(unknown, status.now, screen);
+    // The line on the cluster takes the place of one.
+    text += unknown_lines(unknown, kShownUnknown - (status.cluster ? 1 : 0), status.now, screen);
   }
   return text;
 }

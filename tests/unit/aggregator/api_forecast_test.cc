@@ -42,11 +42,11 @@ TEST_F(ApiForecast, TakesAKernelRawOrInLabelForm) {
 }
 
 TEST_F(ApiForecast, WithoutAMatrixEveryImageIsUnknown) {
-  const json json = forecast({{"kernel", "5.15.0-122-generic"}});
-  EXPECT_EQ(json["result"], "unknown");
-  EXPECT_EQ(json["nodes"][0]["verdict"], "unknown");
-  EXPECT_EQ(json["nodes"][0]["tag"], "550-5.15.0-122-generic-ubuntu22.04");
-  EXPECT_NE(json["nodes"][0]["why"].get<std::string>().find("set matrix.file in"), std::string::npos);
+  const json answer = forecast({{"kernel", "5.15.0-122-generic"}});
+  EXPECT_EQ(answer["result"], "unknown");
+  EXPECT_EQ(answer["nodes"][0]["verdict"], "unknown");
+  EXPECT_EQ(answer["nodes"][0]["tag"], "550-5.15.0-122-generic-ubuntu22.04");
+  EXPECT_NE(answer["nodes"][0]["why"].get<std::string>().find("set matrix.file in"), std::string::npos);
 }
 
 TEST_F(ApiForecast, WithoutAKernelItIsEachNodesNext) {
@@ -65,9 +65,9 @@ TEST_F(ApiForecast, WithoutAKernelItIsEachNodesNext) {
 
 TEST_F(ApiForecast, TakesOneNode) {
   rig.report(healthy_snapshot("gpu-2"));
-  const json json = forecast({{"kernel", "5.15.0-122-generic"}, {"node", "gpu-2"}});
-  ASSERT_EQ(json["nodes"].size(), 1u);
-  EXPECT_EQ(json["nodes"][0]["name"], "gpu-2");
+  const json answer = forecast({{"kernel", "5.15.0-122-generic"}, {"node", "gpu-2"}});
+  ASSERT_EQ(answer["nodes"].size(), 1u);
+  EXPECT_EQ(answer["nodes"][0]["name"], "gpu-2");
   EXPECT_EQ(rig.get("/api/v1/forecast", {{"node", "nope"}}).status, 404);
 }
 

@@ -63,8 +63,8 @@ TEST(NodeJson, ReadsANodeThatHasJustBeenMade) {
 }
 
 TEST(NodeJson, RefusesAnObjectWithoutAName) {
-  for (const char* text : {"null", "[]", "{}", R"({"metadata": {"name": ""}})", R"({"metadata": {"name": 5}})",
-                           R"({"metadata": "n1"})"}) {
+  for (const char* text :
+       {"null", "[]", "{}", R"({"metadata": {"name": ""}})", R"({"metadata": {"name": 5}})", R"({"metadata": "n1"})"}) {
     const auto node = node_of(text);
     ASSERT_FALSE(node) << text;
     EXPECT_EQ(node.error().code, ErrorCode::Malformed);

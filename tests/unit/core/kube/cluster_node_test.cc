@@ -20,10 +20,9 @@ ClusterNode bare_node() {
 }
 
 TEST(ClusterNode, TakesTheLabelsGpuskewReadsAndNoOthers) {
-  for (const char* key :
-       {"gpuskew.io/kernel", "gpuskew.io/anything", "nvidia.com/gpu.present", "nvidia.com/cuda.driver.rev",
-        "feature.node.kubernetes.io/kernel-version.full", "feature.node.kubernetes.io/pci-10de.present",
-        "nvidia.com/gpu-driver-upgrade-state"}) {
+  for (const char* key : {"gpuskew.io/kernel", "gpuskew.io/anything", "nvidia.com/gpu.present",
+                          "nvidia.com/cuda.driver.rev", "feature.node.kubernetes.io/kernel-version.full",
+                          "feature.node.kubernetes.io/pci-10de.present", "nvidia.com/gpu-driver-upgrade-state"}) {
     EXPECT_TRUE(is_wanted_label(key)) << key;
   }
   for (const char* key : {"", "kubernetes.io/hostname", "nvidia.com/gpu.product", "gpuskew.iox/kernel",

@@ -112,16 +112,16 @@ TEST(ClusterSnapshot, FillsNoGapInOurOsWithAnotherSystemsVersion) {
 }
 
 TEST(ClusterSnapshot, OddLabelsAreErrorsAndNeverATag) {
-  for (const auto& [key, value] : std::vector<std::pair<std::string_view, std::string>>{
-           {kCudaDriverMajorLabel, "five"},
-           {kCudaDriverMajorLabel, "550.90"},
-           {kDriverVersionLabel, "550"},
-           {kNfdKernelLabel, "generic"},
-           {kNfdKernelLabel, "5.15 generic"},
-           {kNfdKernelLabel, std::string(200, '5')},
-           {kNfdOsLabel, "Ubuntu"},
-           {kNfdOsVersionLabel, "22/04"},
-           {kNfdOsVersionLabel, std::string(300, '2')}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string_view, std::string>>{{kCudaDriverMajorLabel, "five"},
+                                                             {kCudaDriverMajorLabel, "550.90"},
+                                                             {kDriverVersionLabel, "550"},
+                                                             {kNfdKernelLabel, "generic"},
+                                                             {kNfdKernelLabel, "5.15 generic"},
+                                                             {kNfdKernelLabel, std::string(200, '5')},
+                                                             {kNfdOsLabel, "Ubuntu"},
+                                                             {kNfdOsVersionLabel, "22/04"},
+                                                             {kNfdOsVersionLabel, std::string(300, '2')}}) {
     ClusterNode node = labelled_node();
     node.info.kernel_version = "";
     set_label(node, key, value);
