@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/check.h"
+#include "agent/resident_memory.h"
 #include "agent/stream.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
@@ -57,6 +58,17 @@ Result<KubeAccess> label_access(const LabelConfig& config, const EnvironmentLook
   return access;
 }
 
+Result<void> check_labels(const LabelConfig& config, const EnvironmentLookup& environment) {
+  if (config.publish == LabelWay::Nfd) {
+    return NfdFile(config.nfd_directory).check();
+  }
+  if (config.publish == LabelWay::None) {
+    return {};
+  }
+  const auto access = label_access(config, environment);
+  return access ? Result<void>() : tl::unexpected(access.error());
+}
+
 LabelPublisher::LabelPublisher(asio::any_io_executor executor, const Log& log, std::string node, LabelConfig config,
                                EnvironmentLookup environment, std::function<void()> on_state)
     : executor_(std::move(executor)),
@@ -77,7 +89,10 @@ asio::awaitable<Result<void>> LabelPublisher::run() {
     }
     NodeLabels wanted = *wanted_;
     const LabelConfig config = config_;
+    // What reading the node took is not needed while we talk to the API server, and what that takes not afterwards.
+    release_unused_memory();
     const Result<PublishedLabels> published = co_await publish(wanted);
+    release_unused_memory();
     if (config != config_) {
       continue;  // reconfigured meanwhile: what that came to is of no interest any more
     }
@@ -176,7 +191,9 @@ Result<PublishedLabels> LabelPublisher::publish_to_nfd(const NodeLabels& wanted)
 }
 
 void LabelPublisher::note_published(const NodeLabels& labels, const PublishedLabels& published) {
-  if (!published.changes.empty()) {
+  if (published.changes.empty()) {
+    log_.debug("labels are as they should be", {{"labels", published.count}});
+  } else {
     log_.info("labels published", {{"labels", published.count}, {"changes", published.changes}});
   }
   if (failures_ > 0) {

@@ -39,6 +39,9 @@ using EnvironmentLookup = std::function<std::optional<std::string>(std::string_v
 /// runs nothing.
 Result<KubeAccess> label_access(const LabelConfig& config, const EnvironmentLookup& environment);
 
+/// Whether this way of publishing has what it needs on this machine; connects to nothing, changes nothing.
+Result<void> check_labels(const LabelConfig& config, const EnvironmentLookup& environment);
+
 class LabelPublisher {
  public:
   /// `log` must outlive the object. `on_state` is called after each change of state().

@@ -137,10 +137,8 @@ ExitStatus check_config(const AgentConfig& config) {
   if (const auto usable = StateFile(config.state_directory).check(); !usable) {
     problems.push_back(usable.error().what);
   }
-  if (config.labels.publish == LabelWay::Api) {
-    if (const auto access = label_access(config.labels, environment_variable); !access) {
-      problems.push_back("labels: " + access.error().what);
-    }
+  if (const auto usable = check_labels(config.labels, environment_variable); !usable) {
+    problems.push_back("labels: " + usable.error().what);
   }
   for (const std::string& problem : problems) {
     static_cast<void>(say(problem));

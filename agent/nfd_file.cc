@@ -1,7 +1,9 @@
 #include "agent/nfd_file.h"
 
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "runtime/file.h"
@@ -20,6 +22,13 @@ std::string nfd_feature_text(const Labels& labels, Time expires) {
     text += key + "=" + value + "\n";
   }
   return text;
+}
+
+Result<void> NfdFile::check() const {
+  if (::access(path_.parent_path().c_str(), W_OK | X_OK) != 0) {
+    return tl::unexpected(errno_error("NFD's feature files: writing in " + path_.parent_path().string(), errno));
+  }
+  return {};
 }
 
 Result<bool> NfdFile::publish(const Labels& labels, Time now) {

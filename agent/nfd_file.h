@@ -28,6 +28,9 @@ class NfdFile {
   /// `directory` is the worker's features.d, which must be there: without it nobody reads the file.
   explicit NfdFile(const std::filesystem::path& directory) : path_(directory / "gpuskew") {}
 
+  /// Whether files can be written in the directory. Changes nothing.
+  Result<void> check() const;
+
   /// true: written. false: the file says so already, long enough. Errors name the path: NotFound, Denied, TooLarge, ...
   Result<bool> publish(const Labels& labels, Time now);
 

@@ -93,11 +93,23 @@ Cluster::Cluster(std::filesystem::path directory)
       minor_(std::stoi(version_.substr(std::string_view("v1.").size()))),
       has_controllers_(setting(directory_ / "env", "KUBE_API_ONLY") == "no") {}
 
-Outcome Cluster::try_kubectl(const std::vector<std::string>& arguments) const {
+std::vector<std::string> Cluster::kubectl_command(const std::vector<std::string>& arguments) const {
   std::vector<std::string> command{kubectl_program(), "--kubeconfig", admin().string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+Environment Cluster::kubectl_environment() const {
   // Beside the control plane: the cache of what the server has goes when the server goes.
-  return run(command, {{"KUBECACHEDIR", (directory_ / "kubectl-cache").string()}}, kClusterPatience);
+  return {{"KUBECACHEDIR", (directory_ / "kubectl-cache").string()}};
+}
+
+Outcome Cluster::try_kubectl(const std::vector<std::string>& arguments) const {
+  return run(kubectl_command(arguments), kubectl_environment(), kClusterPatience);
+}
+
+Process Cluster::start_kubectl(const std::vector<std::string>& arguments) const {
+  return Process::start(kubectl_command(arguments), kubectl_environment());
 }
 
 std::string Cluster::kubectl(const std::vector<std::string>& arguments) const {

@@ -65,6 +65,8 @@ class Cluster {
   std::string kubectl(const std::vector<std::string>& arguments) const;
   /// The same; it may fail.
   Outcome try_kubectl(const std::vector<std::string>& arguments) const;
+  /// One that goes on, as a watch does.
+  Process start_kubectl(const std::vector<std::string>& arguments) const;
   /// kubectl get ARGUMENTS -o json
   nlohmann::json get(std::vector<std::string> arguments) const;
   /// The reply to a GET of a path of the API.
@@ -88,6 +90,8 @@ class Cluster {
   void start_api_server() const;
 
  private:
+  std::vector<std::string> kubectl_command(const std::vector<std::string>& arguments) const;
+  Environment kubectl_environment() const;
   void kube_restart(std::vector<std::string> arguments) const;
 
   std::filesystem::path directory_;

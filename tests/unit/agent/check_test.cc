@@ -90,7 +90,7 @@ TEST(Check, AnswersForTheNextBootAlone) {
 }
 
 TEST(Check, KnowsNothingOfANodeOfWhichNothingWasRead) {
-  const Verdict verdict = judge_alone(Snapshot{}, JudgePolicy{}, kNow);
+  const Verdict verdict = judge_alone(Snapshot{}, JudgePolicy{}, kNow, kNow);
   EXPECT_EQ(answer_of(narrowed(verdict, CheckScope::Now), CheckScope::Now), CheckAnswer::CouldNotTell);
 }
 

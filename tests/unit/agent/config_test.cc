@@ -20,6 +20,7 @@ aggregator:
   ca: ca.pem
   certificate: node.pem
   key: node.key
+labels: {publish: nfd, resync: 2m, kubeconfig: node.kubeconfig, nfd_directory: /features.d}
 intervals: {heartbeat: 10s, poll: 5s}
 log: {level: debug}
 )";
@@ -45,6 +46,15 @@ CommandLineEnd end_of(const std::vector<const char*>& arguments) {
   return std::holds_alternative<CommandLineEnd>(parsed) ? std::get<CommandLineEnd>(parsed) : CommandLineEnd{};
 }
 
+TEST(AgentConfigTest, PublishesNoLabelsUnlessToldTo) {
+  const auto config = parse_agent_config("agent.yaml", "");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->labels.publish, LabelWay::None);
+  EXPECT_EQ(parse_agent_config("agent.yaml", "labels: {publish: api}")->labels.publish, LabelWay::Api);
+  EXPECT_EQ(problem_of("labels: {publish: yes}").substr(0, 28), "agent.yaml:1: labels.publish");
+  EXPECT_EQ(problem_of("labels: {resync: 2h}").substr(0, 27), "agent.yaml:1: labels.resync");
+}
+
 TEST(AgentConfigTest, ReadsEveryKey) {
   const auto config = parse_agent_config("agent.yaml", kWhole);
   ASSERT_TRUE(config) << config.error().what;
@@ -53,6 +63,7 @@ TEST(AgentConfigTest, ReadsEveryKey) {
   expected.host_root = "/host";
   expected.state_directory = "/var/lib/state";
   expected.aggregator = {HostPort{"gpuskew.example", 7481}, "aggregator", TlsFiles{"ca.pem", "node.pem", "node.key"}};
+  expected.labels = {LabelWay::Nfd, std::chrono::minutes(2), "node.kubeconfig", "/features.d"};
   expected.heartbeat = std::chrono::seconds(10);
   expected.poll = std::chrono::seconds(5);
   expected.log_level = LogLevel::Debug;
