@@ -52,6 +52,18 @@ void FleetRecorder::tick(Time now) {
   record(fleet_.tick(now));
 }
 
+void FleetRecorder::put_unheard(Snapshot snapshot, Verdict verdict) {
+  if (fleet_.find(snapshot.node) == nullptr) {
+    log_.warning("a GPU node of the cluster has no agent", {{"node", snapshot.node}, {"reason", verdict.why}});
+  }
+  fleet_.put_unheard(std::move(snapshot), std::move(verdict));
+}
+
+void FleetRecorder::forget(std::string_view node, std::string_view why) {
+  log_.info("node forgotten", {{"node", node}, {"reason", why}});
+  fleet_.forget(node);
+}
+
 void FleetRecorder::set_rules(JudgePolicy policy, std::shared_ptr<const Matrix> matrix, Time now) {
   record(fleet_.set_rules(std::move(policy), std::move(matrix), now));
 }

@@ -29,6 +29,9 @@ class FleetRecorder {
   /// A heartbeat, or a report that says again what the last one said.
   void heard_from(std::string_view node, Time now);
   void tick(Time now);
+  /// Fleet::put_unheard() and forget(): neither is stored, and what is stored of a node stays.
+  void put_unheard(Snapshot snapshot, Verdict verdict);
+  void forget(std::string_view node, std::string_view why);
   void set_rules(JudgePolicy policy, std::shared_ptr<const Matrix> matrix, Time now);
 
   const Fleet& fleet() const { return fleet_; }

@@ -109,11 +109,11 @@ Result<void> restore(Parts& parts, const Config& config, const Log& log, Time no
 
 // nullptr without a cluster.
 Result<std::unique_ptr<ClusterMembership>> join_cluster(asio::io_context& io, const KubernetesConfig& config,
-                                                        const Fleet& fleet, const Log& log) {
+                                                        FleetRecorder& recorder, const Log& log) {
   if (!config.enabled) {
     return std::unique_ptr<ClusterMembership>();
   }
-  return ClusterMembership::join(io.get_executor(), config, fleet, log);
+  return ClusterMembership::join(io.get_executor(), config, recorder, log);
 }
 
 std::function<std::optional<ClusterView>()> cluster_view(const ClusterMembership* cluster) {
@@ -180,7 +180,7 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   }
   CommitTurn commits(io, parts.writer);
   Ingest ingest(log, *tls, parts.recorder, commits, limits_for(config.judge));
-  Result<std::unique_ptr<ClusterMembership>> cluster = join_cluster(io, config.kubernetes, parts.fleet, log);
+  Result<std::unique_ptr<ClusterMembership>> cluster = join_cluster(io, config.kubernetes, parts.recorder, log);
   if (!cluster) {
     return fail("kubernetes", cluster.error());
   }

@@ -131,7 +131,9 @@ void add_nodes(const Fleet& fleet, Exposition& out) {
   }
   out.family(kLastHeard);
   for (const auto& [name, record] : fleet.nodes()) {
-    out.sample(label("node", name), seconds(record.last_heard));
+    if (record.was_heard()) {
+      out.sample(label("node", name), seconds(record.last_heard));
+    }
   }
 }
 

@@ -78,6 +78,9 @@ void Reload::say_what_stays(const Config& next) const {
   if (next.history.path != started_.history.path) {
     keys.emplace_back("history.path");
   }
+  if (next.kubernetes != started_.kubernetes) {
+    keys.emplace_back("kubernetes");
+  }
   for (const std::string& key : keys) {
     log_.warning("a changed value needs a restart, ignoring it until then", {{"key", key}});
   }

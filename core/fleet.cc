@@ -88,6 +88,10 @@ std::optional<TransitionKind> transition_kind_from(std::string_view text) {
 Result<std::vector<Transition>> Fleet::apply(Snapshot snapshot, Time now) {
   std::vector<Transition> out;
   auto at = nodes_.find(snapshot.node);
+  if (at != nodes_.end() && !at->second.was_heard()) {
+    nodes_.erase(at);  // never judged, so it waits for nothing
+    at = nodes_.end();
+  }
   if (at == nodes_.end()) {
     if (nodes_.size() >= kMaxNodes) {
       return fail(ErrorCode::TooLarge, "node " + snapshot.node + " is one more than the " + std::to_string(kMaxNodes) +
@@ -149,7 +153,9 @@ std::vector<Transition> Fleet::set_rules(JudgePolicy policy, std::shared_ptr<con
   matrix_ = std::move(matrix);
   std::vector<Transition> out;
   for (auto& [name, record] : nodes_) {
-    judge_node(record, now, out);
+    if (record.was_heard()) {
+      judge_node(record, now, out);
+    }
   }
   return out;
 }
@@ -160,6 +166,36 @@ void Fleet::restore(NodeRecord record, Time now) {
   record.scheduled = std::nullopt;
   const std::string name = record.snapshot.node;
   queue(nodes_.insert_or_assign(name, std::move(record)).first->second, now);
+}
+
+void Fleet::put_unheard(Snapshot snapshot, Verdict verdict) {
+  auto at = nodes_.find(snapshot.node);
+  if (at == nodes_.end()) {
+    if (nodes_.size() >= kMaxNodes) {
+      return;
+    }
+    at = nodes_.emplace(snapshot.node, NodeRecord{}).first;
+  }
+  NodeRecord& record = at->second;
+  if (record.was_heard()) {
+    return;
+  }
+  record.snapshot = std::move(snapshot);
+  record.verdict = std::move(verdict);
+  record.judged = true;
+  ++verdicts_given_;
+}
+
+void Fleet::forget(std::string_view node) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) {
+    return;
+  }
+  if (at->second.scheduled) {
+    revisits_.erase({*at->second.scheduled, at->first});
+  }
+  nodes_.erase(at);
+  ++verdicts_given_;
 }
 
 const NodeRecord* Fleet::find(std::string_view node) const {

@@ -54,6 +54,9 @@ struct NodeRecord {
   Time last_heard{};
   std::uint64_t report = 0;  ///< how many reports made it what it is, since this process began
 
+  /// False: no agent spoke for it; only Fleet::put_unheard() did.
+  bool was_heard() const { return last_heard != Time{}; }
+
   // Fleet's own bookkeeping; leave as it is when restoring.
   bool judged = false;              ///< `verdict` is real: a change of it is a transition
   std::optional<Time> scheduled{};  ///< where this node stands in the queue of revisits
@@ -86,6 +89,12 @@ class Fleet {
 
   /// How many verdicts were given so far: the same number, the same verdicts.
   std::uint64_t verdicts_given() const { return verdicts_given_; }
+
+  /// A node that no agent has reported, as the caller knows of it: shown, and not judged. Nothing for one that was
+  /// heard, or past kMaxNodes.
+  void put_unheard(Snapshot snapshot, Verdict verdict);
+  /// Drops a node; it begins anew when it reports again.
+  void forget(std::string_view node);
 
   const NodeRecord* find(std::string_view node) const;
   const std::map<std::string, NodeRecord, std::less<>>& nodes() const { return nodes_; }

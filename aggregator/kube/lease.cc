@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 #include <climits>
@@ -25,9 +26,11 @@ const Json& member(const Json& object, const char* key) {
   return !object.is_object() || found == object.end() ? kNothing : *found;
 }
 
+/// Both numbers of a Lease are of 32 bits, and not negative; what is not, is taken for the nearest.
 std::int64_t number(const Json& object, const char* key) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - 1;
   const Json& found = member(object, key);
-  return found.is_number_integer() ? found.get<std::int64_t>() : 0;
+  return found.is_number_integer() ? std::clamp<std::int64_t>(found.get<std::int64_t>(), 0, kMost) : 0;
 }
 
 /// metav1.MicroTime: six digits behind the point, always.
@@ -52,7 +55,7 @@ Result<LeaseRecord> lease_record(const Json& lease) {
     record.holder = holder.get<std::string>();
   }
   const std::int64_t longest = std::chrono::duration_cast<std::chrono::seconds>(kMaxPromise).count();
-  record.promise = std::chrono::seconds(std::clamp<std::int64_t>(number(spec, "leaseDurationSeconds"), 0, longest));
+  record.promise = std::chrono::seconds(std::min(number(spec, "leaseDurationSeconds"), longest));
   record.changes = number(spec, "leaseTransitions");
   return record;
 }

@@ -10,8 +10,8 @@
 namespace gpuskew {
 
 Result<std::unique_ptr<ClusterMembership>> ClusterMembership::join(asio::any_io_executor executor,
-                                                                   const KubernetesConfig& config, const Fleet& fleet,
-                                                                   const Log& log) {
+                                                                   const KubernetesConfig& config,
+                                                                   FleetRecorder& recorder, const Log& log) {
   Result<KubeAccess> access = cluster_access(config);
   if (!access) {
     return tl::unexpected(access.error());
@@ -23,20 +23,21 @@ Result<std::unique_ptr<ClusterMembership>> ClusterMembership::join(asio::any_io_
     return tl::unexpected(client.error());
   }
   return std::unique_ptr<ClusterMembership>(
-      new ClusterMembership(std::move(executor), std::move(*client), config, fleet, log));
+      new ClusterMembership(std::move(executor), std::move(*client), config, recorder, log));
 }
 
 ClusterMembership::ClusterMembership(asio::any_io_executor executor, std::unique_ptr<KubeClient> client,
-                                     const KubernetesConfig& config, const Fleet& fleet, const Log& log)
+                                     const KubernetesConfig& config, FleetRecorder& recorder, const Log& log)
     : client_(std::move(client)),
       dry_run_(config.acting_dry_run),
       identity_(executor, *client_, config.agent_service_account),
-      nodes_(*client_, log) {
+      nodes_(*client_, log),
+      unheard_(recorder, nodes_) {
   if (!dry_run_) {
     lease_.emplace(executor, *client_, config.lease, replica_identity(), log);
   }
   if (config.acting.condition || config.acting.taint) {
-    acting_.emplace(executor, *client_, fleet, nodes_, lease_ ? &*lease_ : nullptr, config.acting, log);
+    acting_.emplace(executor, *client_, recorder.fleet(), nodes_, lease_ ? &*lease_ : nullptr, config.acting, log);
   }
 }
 
@@ -57,6 +58,7 @@ ReplicaFigures ClusterMembership::figures() const {
 
 void ClusterMembership::run_in(Run& run) {
   run.add("cluster nodes", nodes_.run());
+  run.add("nodes without an agent", unheard_.run());
   if (acting_) {
     run.add("acting", acting_->run(), [this] { acting_->stop(); });
   }

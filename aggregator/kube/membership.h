@@ -10,11 +10,12 @@
 
 #include "aggregator/acting_figures.h"
 #include "aggregator/config.h"
+#include "aggregator/fleet_recorder.h"
 #include "aggregator/kube/acting.h"
 #include "aggregator/kube/identity.h"
 #include "aggregator/kube/leader_lease.h"
 #include "aggregator/kube/node_watch.h"
-#include "core/fleet.h"
+#include "aggregator/kube/unheard_nodes.h"
 #include "core/result.h"
 #include "runtime/kube/client.h"
 
@@ -25,9 +26,10 @@ class Run;
 
 class ClusterMembership {
  public:
-  /// Reads credentials, asks nothing yet. `fleet` and `log` must outlive the object. Errors name the file and the key.
+  /// Reads credentials, asks nothing yet. `recorder` and `log` must outlive the object. Errors name the file and the
+  /// key.
   static Result<std::unique_ptr<ClusterMembership>> join(asio::any_io_executor executor, const KubernetesConfig& config,
-                                                         const Fleet& fleet, const Log& log);
+                                                         FleetRecorder& recorder, const Log& log);
   ClusterMembership(const ClusterMembership&) = delete;
   ClusterMembership& operator=(const ClusterMembership&) = delete;
 
@@ -41,12 +43,13 @@ class ClusterMembership {
 
  private:
   ClusterMembership(asio::any_io_executor executor, std::unique_ptr<KubeClient> client, const KubernetesConfig& config,
-                    const Fleet& fleet, const Log& log);
+                    FleetRecorder& recorder, const Log& log);
 
   std::unique_ptr<KubeClient> client_;
   bool dry_run_;
   KubeIdentity identity_;
   NodeWatch nodes_;
+  UnheardNodes unheard_;
   std::optional<LeaderLease> lease_;  ///< nullopt in a dry run
   std::optional<Acting> acting_;      ///< nullopt when nothing is to be done
 };

@@ -205,10 +205,10 @@ Snapshot snapshot_from_cluster_node(const ClusterNode& node, Time now) {
   return snapshot;
 }
 
-Verdict verdict_without_agent(const ClusterNode& node) {
+Verdict verdict_without_agent(const ClusterNode& node, std::string_view why) {
   Verdict verdict;
   verdict.state = NodeState::Unknown;
-  verdict.why = kOnlyTheApi;
+  verdict.why = why;
   if (!gpu_sign(node)) {
     verdict.why += "; no label and no resource speaks of a GPU here";
   }
@@ -218,7 +218,7 @@ Verdict verdict_without_agent(const ClusterNode& node) {
   if (const auto trouble = gpu_trouble(node)) {
     verdict.why += "; " + *trouble;
   }
-  verdict.next_boot = NextBoot{NextBootGpu::CannotTell, std::string(kOnlyTheApi), std::nullopt};
+  verdict.next_boot = NextBoot{NextBootGpu::CannotTell, std::string(why), std::nullopt};
   return verdict;
 }
 

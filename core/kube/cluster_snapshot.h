@@ -9,6 +9,8 @@
 
 namespace gpuskew {
 
+/// Of a node that an aggregator knows from its cluster alone.
+inline constexpr std::string_view kNoAgentReports = "no agent reports from this node";
 /// Why a fact is unknown that only an agent could tell.
 inline constexpr std::string_view kOnlyTheApi = "only the Kubernetes API was asked, not an agent on the node";
 
@@ -16,7 +18,8 @@ inline constexpr std::string_view kOnlyTheApi = "only the Kubernetes API was ask
 /// A label that is needed and missing is named with the node ("node a has no label ...").
 Snapshot snapshot_from_cluster_node(const ClusterNode& node, Time now);
 
-/// What can be said of such a node's GPU: never that it is well. `why` has its gpu_trouble().
-Verdict verdict_without_agent(const ClusterNode& node);
+/// What can be said of such a node's GPU: never that it is well. The verdict's `why` begins with the one given, and has
+/// its gpu_trouble().
+Verdict verdict_without_agent(const ClusterNode& node, std::string_view why = kOnlyTheApi);
 
 }  // namespace gpuskew

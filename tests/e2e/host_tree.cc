@@ -1,13 +1,9 @@
 #include "tests/e2e/host_tree.h"
 
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 namespace gpuskew {
@@ -24,19 +20,6 @@ void copy_tree(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "gpuskew-e2e-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("mkdtemp " + name + ": " + std::strerror(errno));
-  }
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 void write_file(const fs::path& path, std::string_view content) {
   fs::create_directories(path.parent_path());

@@ -5,21 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "tests/unit/runtime/temporary_directory.h"
+
 namespace gpuskew {
-
-/// A directory of its own, gone with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Writes a whole file by renaming a finished one over it, as a careful editor does; makes its folder.
 void write_file(const std::filesystem::path& path, std::string_view content);

@@ -112,5 +112,17 @@ TEST_F(ApiFleet, AnEmptyFleetIsEmptyLists) {
   EXPECT_EQ(empty.json("/api/v1/findings"), json::parse(R"({"findings":[]})"));
 }
 
+TEST(ApiFleet, SaysWhichReplicaLeadsAndWhyNoNodeIsTainted) {
+  ApiRig rig;
+  EXPECT_FALSE(rig.json("/api/v1/status").contains("replica"));
+  rig.cluster.emplace();
+  rig.cluster->replica.identity = "a_1";
+  rig.cluster->replica.leader = "b_2";
+  rig.cluster->replica.fuse = "3 of 4 nodes";
+  const json replica = rig.json("/api/v1/status")["replica"];
+  EXPECT_EQ(replica, json::parse(R"({"leads":false,"identity":"a_1","leader":"b_2","dry_run":false,
+      "fuse":"3 of 4 nodes","trouble":null})"));
+}
+
 }  // namespace
 }  // namespace gpuskew

@@ -39,6 +39,20 @@ TEST(AggregatorCommandLine, FlagsWinOverTheFile) {
   EXPECT_EQ(config->agents.listen, "127.0.0.1:0");
   EXPECT_EQ(config->api.listen, "127.0.0.1:1");
   EXPECT_EQ(config->history.path, "/x.db");
+  EXPECT_FALSE(config->kubernetes.acting_dry_run);
+}
+
+TEST(AggregatorCommandLine, ADryRunWinsOverAFileThatActs) {
+  TempDir directory;
+  const std::string file = directory
+                               .write("a.yaml",
+                                      "agents: {certificate: /c, key: /k, client_ca: /a}\n"
+                                      "kubernetes: {enabled: true, acting: {taint: true}}\n")
+                               .string();
+  const auto line = std::get<CommandLine>(parse({"--config", file.c_str(), "--dry-run"}));
+  Result<Config> config = load_config(line);
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_TRUE(config->kubernetes.acting_dry_run);
 }
 
 }  // namespace

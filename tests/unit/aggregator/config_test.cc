@@ -85,6 +85,18 @@ TEST(Config, RefusesValuesOutOfRange) {
             std::string::npos);
 }
 
+TEST(Config, ActsOnNothingUnlessTold) {
+  Result<Config> config = parse_config("aggregator.yaml", std::string(kAgents) + "kubernetes: {enabled: true}\n");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->kubernetes.acting, ActingPolicy{});
+  EXPECT_FALSE(config->kubernetes.acting_dry_run);
+}
+
+TEST(Config, RefusesToActOnAClusterItIsNotOf) {
+  EXPECT_NE(error_of(std::string(kAgents) + "kubernetes: {acting: {taint: true}}\n").find("kubernetes.enabled: true"),
+            std::string::npos);
+}
+
 TEST(Config, NamesAFileThatIsNotThere) {
   TempDir directory;
   Result<Config> config = load_config(directory.path() / "none.yaml");

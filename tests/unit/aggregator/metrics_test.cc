@@ -134,5 +134,29 @@ TEST(Metrics, LabelsAreEscaped) {
   EXPECT_EQ(escaped_label("a\\b\"c\nd"), "a\\\\b\\\"c\\nd");
 }
 
+TEST(Metrics, SayWhoLeadsAndWhatItDidOnlyInACluster) {
+  Rig rig;
+  EXPECT_FALSE(metrics_of(rig).contains("gpuskew_leader"));
+  ReplicaFigures replica;
+  replica.leads = true;
+  replica.fuse = "3 of 4 nodes";
+  replica.writes[static_cast<std::size_t>(ClusterWrite::AddTaint)] = {2, 1};
+  const auto samples = parse(metrics_text(rig.fleet, {}, rig.writer.health(), {}, {}, &replica));
+  EXPECT_EQ(samples.at("gpuskew_leader"), "1");
+  EXPECT_EQ(samples.at("gpuskew_acting_fuse_blown"), "1");
+  EXPECT_EQ(samples.at("gpuskew_acting_trouble"), "0");
+  EXPECT_EQ(samples.at("gpuskew_acting_writes_total{action=\"add-taint\"}"), "2");
+  EXPECT_EQ(samples.at("gpuskew_acting_failed_writes_total{action=\"add-taint\"}"), "1");
+  EXPECT_EQ(samples.at("gpuskew_acting_writes_total{action=\"event\"}"), "0");
+}
+
+TEST(Metrics, ANodeThatWasNeverHeardHasNoTimeOfIt) {
+  Rig rig;
+  rig.fleet.put_unheard(plain_snapshot("gpu-1"), Verdict{});
+  const auto samples = metrics_of(rig);
+  EXPECT_FALSE(samples.contains("gpuskew_node_last_heard_timestamp_seconds{node=\"gpu-1\"}"));
+  EXPECT_EQ(samples.at("gpuskew_node_state{node=\"gpu-1\",state=\"unknown\"}"), "1");
+}
+
 }  // namespace
 }  // namespace gpuskew

@@ -160,5 +160,40 @@ TEST(Fleet, SaysUnknownInTheHistoryWhenAFactCouldNotBeRead) {
   EXPECT_EQ(steps.front().detail, "permission denied");
 }
 
+TEST(Fleet, ANodeWithoutAnAgentIsShownAndNotJudged) {
+  Fleet fleet{JudgePolicy{}};
+  Snapshot snapshot;
+  snapshot.node = "gpu-node-1";
+  Verdict verdict;
+  verdict.why = "no agent reports from this node";
+  fleet.put_unheard(snapshot, verdict);
+  EXPECT_TRUE(fleet.set_rules(JudgePolicy{}, nullptr, kLongAfterBoot).empty());
+  ASSERT_NE(fleet.find("gpu-node-1"), nullptr);
+  EXPECT_EQ(fleet.find("gpu-node-1")->verdict, verdict);
+  EXPECT_FALSE(fleet.next_tick());
+}
+
+TEST(Fleet, ANodeWhoseAgentSpeaksAtLastIsANewOne) {
+  Fleet fleet{JudgePolicy{}};
+  Snapshot snapshot;
+  snapshot.node = "gpu-node-1";
+  fleet.put_unheard(snapshot, Verdict{});
+  EXPECT_EQ(told(report(fleet, healthy_node(), kBoot)), (std::vector<std::string>{"node-seen >5.15.0-119-generic"}));
+  fleet.put_unheard(snapshot, Verdict{});
+  EXPECT_EQ(fleet.find("gpu-node-1")->verdict.state, NodeState::Ok) << "what was heard is not overruled";
+}
+
+TEST(Fleet, ANodeThatIsForgottenIsNotVisitedAgain) {
+  Fleet fleet{JudgePolicy{}};
+  report(fleet, healthy_node(), kBoot);
+  ASSERT_TRUE(fleet.next_tick());
+  const std::uint64_t before = fleet.verdicts_given();
+  fleet.forget("gpu-node-1");
+  fleet.forget("no-such-node");
+  EXPECT_EQ(fleet.find("gpu-node-1"), nullptr);
+  EXPECT_FALSE(fleet.next_tick());
+  EXPECT_GT(fleet.verdicts_given(), before);
+}
+
 }  // namespace
 }  // namespace gpuskew::testing
