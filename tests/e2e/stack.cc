@@ -68,6 +68,17 @@ std::vector<std::string> Stack::agent_command(std::string_view node, const HostT
 
 std::vector<std::string> Stack::agent_command(std::string_view node, const HostTree& tree, const TlsFiles& files,
                                               std::initializer_list<std::string> more) {
+  return agent_command_as({"--ca", files.ca, "--certificate", files.certificate, "--key", files.key}, node, tree, more);
+}
+
+std::vector<std::string> Stack::token_agent_command(std::string_view node, const HostTree& tree,
+                                                    const std::filesystem::path& token_file,
+                                                    std::initializer_list<std::string> more) {
+  return agent_command_as({"--ca", authority_.ca_file(), "--token-file", token_file}, node, tree, more);
+}
+
+std::vector<std::string> Stack::agent_command_as(const std::vector<std::string>& identity, std::string_view node,
+                                                 const HostTree& tree, std::initializer_list<std::string> more) {
   std::filesystem::create_directories(state_directory(node));
   // A configuration file with a fast poll: a fixture has no kernel to send events.
   const std::filesystem::path config = directory() / ("agent-" + std::string(node) + ".yaml");
@@ -85,13 +96,8 @@ std::vector<std::string> Stack::agent_command(std::string_view node, const HostT
                                    "--aggregator",
                                    stream_address_,
                                    "--server-name",
-                                   "localhost",
-                                   "--ca",
-                                   files.ca,
-                                   "--certificate",
-                                   files.certificate,
-                                   "--key",
-                                   files.key};
+                                   "localhost"};
+  command.insert(command.end(), identity.begin(), identity.end());
   command.insert(command.end(), more.begin(), more.end());
   return command;
 }

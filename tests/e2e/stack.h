@@ -50,6 +50,10 @@ class Stack {
   /// The same with another certificate.
   std::vector<std::string> agent_command(std::string_view node, const HostTree& tree, const TlsFiles& files,
                                          std::initializer_list<std::string> more = {});
+  /// The same with a service account's token instead of a certificate.
+  std::vector<std::string> token_agent_command(std::string_view node, const HostTree& tree,
+                                               const std::filesystem::path& token_file,
+                                               std::initializer_list<std::string> more = {});
   Process start_agent(std::string_view node, const HostTree& tree, std::initializer_list<std::string> more = {});
   /// Delivers one report and ends.
   void report_once(std::string_view node, const HostTree& tree);
@@ -71,6 +75,8 @@ class Stack {
 
  private:
   void write_config() const;
+  std::vector<std::string> agent_command_as(const std::vector<std::string>& identity, std::string_view node,
+                                            const HostTree& tree, std::initializer_list<std::string> more);
 
   TemporaryDirectory directory_;
   CertificateAuthority authority_;
