@@ -25,16 +25,13 @@ std::string text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+// Empty when anything else is among them: a part of a list would say what the whole does not.
 std::vector<std::string> texts(const Json& value) {
-  std::vector<std::string> out;
-  if (value.is_array()) {
-    for (const Json& item : value) {
-      if (item.is_string()) {
-        out.push_back(item.get<std::string>());
-      }
-    }
+  if (!value.is_array() ||
+      !std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); })) {
+    return {};
   }
-  return out;
+  return value.get<std::vector<std::string>>();
 }
 
 bool is_true(const Json& value) {

@@ -36,7 +36,15 @@ class Rights : public ClusterTest {
   static void expect_allowed(const Deployment& deployment, const std::string& token,
                              const std::vector<Attempt>& attempts) {
     for (const Attempt& attempt : attempts) {
-      const Outcome outcome = deployment.as(token, attempt);
+      // A role counts a moment after it was written.
+      Outcome outcome;
+      eventually(
+          joined(attempt),
+          [&] {
+            outcome = deployment.as(token, attempt);
+            return outcome.err.find("orbidden") == std::string::npos;
+          },
+          kClusterPatience);
       EXPECT_EQ(outcome.code, 0) << joined(attempt) << outcome.err;
     }
   }

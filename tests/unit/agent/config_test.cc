@@ -183,6 +183,26 @@ TEST_F(LoadAgentConfigTest, AFlagWinsOverTheFile) {
   EXPECT_EQ(config->heartbeat, std::chrono::seconds(10));
 }
 
+TEST_F(LoadAgentConfigTest, ATokenFileIsAnIdentityByFileOrByFlag) {
+  const std::string name = file("aggregator: {address: a.example:1, ca: ca.pem, token_file: /run/token}\n");
+  EXPECT_EQ(load(line_of({"--config", name.c_str()}))->aggregator.token_file, "/run/token");
+  EXPECT_EQ(load(line_of({"--config", name.c_str(), "--token-file", "/t"}))->aggregator.token_file, "/t");
+  EXPECT_FALSE(load(line_of({"--config", name.c_str(), "--token-file", ""})));
+}
+
+TEST_F(LoadAgentConfigTest, ATokenFileBesideACertificateIsOneIdentityTooMany) {
+  for (const char* more : {"certificate: c.pem", "key: c.key", "certificate: c.pem, key: c.key"}) {
+    const std::string name =
+        file("aggregator: {address: a.example:1, token_file: /run/token, " + std::string(more) + "}\n");
+    const auto config = load(line_of({"--config", name.c_str()}));
+    ASSERT_FALSE(config) << more;
+    EXPECT_EQ(config.error().code, ErrorCode::Malformed);
+    EXPECT_NE(config.error().what.find("aggregator.token_file"), std::string::npos) << config.error().what;
+  }
+  const std::string name = file("aggregator: {address: a.example:1, certificate: c.pem, key: c.key}\n");
+  EXPECT_FALSE(load(line_of({"--config", name.c_str(), "--token-file", "/t"})));
+}
+
 TEST_F(LoadAgentConfigTest, TheServersNameIsTheHostUnlessSaid) {
   const std::string name = file("aggregator: {address: a.example:1}\n");
   EXPECT_EQ(load(line_of({"--config", name.c_str()}))->aggregator.server_name, "a.example");

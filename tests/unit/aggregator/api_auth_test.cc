@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/aggregator/rig.h"
-
 namespace gpuskew {
 namespace {
 
@@ -45,21 +43,6 @@ TEST(ApiAuth, HealthChecksNeedNoToken) {
   const ApiAuth auth(kToken);
   EXPECT_FALSE(auth.refuse(request("/healthz")));
   EXPECT_FALSE(auth.refuse(request("/readyz")));
-}
-
-TEST(ApiAuth, ReadsATokenWithoutTheBlanksAroundIt) {
-  TempDir directory;
-  EXPECT_EQ(load_token(directory.write("t", std::string("\n ") + kToken + "\r\n")).value(), kToken);
-}
-
-TEST(ApiAuth, RefusesTokensThatAreShortOrNoWord) {
-  TempDir directory;
-  for (const char* content : {"", "short", "two words that are long enough", "0123456789abcdef\xc3\xa9"}) {
-    const Result<std::string> token = load_token(directory.write("t", content));
-    ASSERT_FALSE(token) << content;
-    EXPECT_EQ(token.error().code, ErrorCode::Malformed);
-  }
-  EXPECT_EQ(load_token(directory.path() / "none").error().code, ErrorCode::NotFound);
 }
 
 }  // namespace

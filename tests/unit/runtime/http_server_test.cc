@@ -286,5 +286,45 @@ TEST_F(HttpServerTest, NamesWhatIsWrongWithTheCertificateOrTheAddress) {
             std::string::npos);
 }
 
+asio::awaitable<std::optional<HttpResponse>> only_healthz(HttpRequest request) {
+  if (request.path == "/throw") {
+    throw std::runtime_error("a bug");
+  }
+  if (request.path == "/healthz") {
+    co_return std::nullopt;
+  }
+  HttpResponse refusal;
+  refusal.status = 401;
+  refusal.body = "who are you";
+  co_return refusal;
+}
+
+TEST_F(HttpServerTest, AGuardAnswersInsteadOfTheHandlerOrLetsItGoOn) {
+  HttpServerOptions options;
+  options.guard = only_healthz;
+  start(options);
+  const std::string refused = get("/api");
+  EXPECT_EQ(status_of(refused), "HTTP/1.1 401");
+  EXPECT_EQ(body_of(refused), "who are you");
+  EXPECT_EQ(body_of(get("/healthz")), "GET /healthz");
+}
+
+TEST_F(HttpServerTest, AGuardThatFailsLetsNobodyIn) {
+  HttpServerOptions options;
+  options.guard = only_healthz;
+  start(options);
+  EXPECT_EQ(status_of(get("/throw")), "HTTP/1.1 500");
+}
+
+TEST_F(HttpServerTest, AGuardIsAskedForEachRequestOfAConnection) {
+  HttpServerOptions options;
+  options.guard = only_healthz;
+  start(options);
+  const std::string replies = ask("GET /healthz HTTP/1.1\r\n\r\nGET /api HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_NE(replies.find("GET /healthz"), std::string::npos);
+  EXPECT_NE(replies.find("who are you"), std::string::npos);
+  EXPECT_EQ(replies.find("GET /api"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuskew

@@ -83,6 +83,49 @@ TEST_F(TlsStreamTest, SpeaksTls13AndKnowsBothNames) {
   EXPECT_EQ(server_->peer_address().substr(0, 10), "127.0.0.1:");
 }
 
+class BareClientTest : public TlsStreamTest {
+ protected:
+  /// The server's own view of a handshake with a client of `client_files`.
+  Result<std::vector<std::string>> names_seen(bool clients_may_be_bare, const TlsFiles& client_files) {
+    CertificateSpec spec;
+    spec.dns_names = {"server.example"};
+    const auto server_context = TlsContext::server(authority_.issue("server", spec), clients_may_be_bare).value();
+    const auto client_context = TlsContext::client(client_files).value();
+    auto [server_socket, client_socket] = connected_pair(io_);
+    auto server = TlsStream::server(std::move(server_socket), server_context).value();
+    auto client = TlsStream::client(std::move(client_socket), client_context, "server.example").value();
+    Result<void> client_result;
+    spawn(io_, handshake_into(client, client_result));
+    const Result<void> shaken = run_to_end(io_, server.handshake(soon()));
+    if (!shaken) {
+      return tl::unexpected(shaken.error());
+    }
+    return server.peer_names();
+  }
+
+  const TlsFiles bare_{authority_.ca_file(), {}, {}};
+};
+
+TEST_F(BareClientTest, IsLetInWithoutANameWhereTheServerSaysSo) {
+  const auto names = names_seen(true, bare_);
+  ASSERT_TRUE(names) << names.error().what;
+  EXPECT_TRUE(names->empty());
+}
+
+TEST_F(BareClientTest, IsRefusedOtherwise) {
+  EXPECT_FALSE(names_seen(false, bare_));
+}
+
+TEST_F(BareClientTest, ACertificateThatIsShownIsCheckedAllTheSame) {
+  CertificateSpec spec;
+  spec.dns_names = {"node-b"};
+  EXPECT_EQ(names_seen(true, authority_.issue("node-b", spec)).value(), std::vector<std::string>{"node-b"});
+  const CertificateAuthority stranger(directory_.path(), "stranger");
+  TlsFiles files = stranger.issue("node-c", spec);
+  files.ca = authority_.ca_file();
+  EXPECT_FALSE(names_seen(true, files));
+}
+
 TEST_F(TlsStreamTest, CarriesMoreThanTheSocketsBuffersHold) {
   shake_hands();
   const std::string sent(std::size_t{8} << 20, 'x');
