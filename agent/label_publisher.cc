@@ -78,7 +78,8 @@ LabelPublisher::LabelPublisher(asio::any_io_executor executor, const Log& log, s
       environment_(std::move(environment)),
       on_state_(std::move(on_state)),
       outbox_(executor_),
-      backoff_(new_backoff()) {}
+      backoff_(new_backoff()),
+      not_before_(Clock::now() + kLabelStart) {}
 
 asio::awaitable<Result<void>> LabelPublisher::run() {
   for (;;) {
@@ -169,6 +170,7 @@ asio::awaitable<Result<PublishedLabels>> LabelPublisher::publish_to_api(NodeLabe
       co_return tl::unexpected(opened.error());
     }
     api_ = std::move(*opened);
+    release_unused_memory();  // files and certificates are behind us, the handshake comes
   }
   const std::shared_ptr<NodeLabelsApi> kept = api_;  // a reload may replace it while we wait
   co_return co_await kept->publish(std::move(wanted));

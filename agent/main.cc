@@ -227,6 +227,8 @@ class Agent {
   }
 
   void read() {
+    // What a connection took a moment ago must not lie beside what the read takes.
+    release_unused_memory();
     const auto before = reporter_.latest();
     reporter_.read(wall_clock_now());
     wake_.watch(paths_to_watch(reporter_.latest().get()));

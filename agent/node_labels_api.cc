@@ -5,6 +5,7 @@
 #include <asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include "agent/resident_memory.h"
 #include "runtime/kube/client.h"
 
 namespace gpuskew {
@@ -58,7 +59,10 @@ asio::awaitable<Result<NodeMetadata>> NodeLabelsApi::read() const {
   if (!object) {
     co_return tl::unexpected(object.error());
   }
-  co_return node_metadata(*object);
+  Result<NodeMetadata> metadata = node_metadata(*object);
+  object->clear();
+  release_unused_memory();  // the Node's text and a handshake, before the apply
+  co_return std::move(metadata);
 }
 
 asio::awaitable<Result<NodeLabelsApi::Round>> NodeLabelsApi::carry_out(LabelPlan plan, NodeMetadata at) const {

@@ -343,7 +343,7 @@ TEST_F(LabelPublishing, LeavesLabelsThatOneApplyTakesAway) {
   make_node();
   Process agent = start_and_settle();
   agent.signal(SIGTERM);
-  agent.wait();
+  EXPECT_EQ(agent.wait(), 0);
   EXPECT_EQ(label("gpuskew.io/state"), "ok");
   apply_labels({}, "gpuskew-agent");
   for (const auto& [key, value] : labels()) {

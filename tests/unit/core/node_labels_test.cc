@@ -12,7 +12,16 @@
 namespace gpuskew {
 namespace {
 
-using namespace testing;
+using testing::absent;
+using testing::bumped_node;
+using testing::denied;
+using testing::driver;
+using testing::gpu;
+using testing::healthy_node;
+using testing::kBoot;
+using testing::kernel;
+using testing::known;
+using testing::library;
 
 Verdict verdict_of(NodeState state) {
   Verdict verdict;
