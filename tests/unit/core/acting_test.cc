@@ -78,7 +78,7 @@ TEST_F(Acting, WhatIsDoneIsNotDoneAgain) {
 
 TEST_F(Acting, ANodeThatIsBackLosesItsTaint) {
   add_well(1);
-  marks_["well-0"] = {ConditionMark{"False", "DriverNotLoaded", "..."}, true};
+  marks_["well-0"] = {ConditionMark{"False", "DriverNotLoaded", "..."}, "", true};
   EXPECT_EQ(lines(plan()), (std::vector<std::string>{"well-0 set-condition True GpuReady event",
                                                      "well-0 remove-taint True GpuReady"}));
 }
