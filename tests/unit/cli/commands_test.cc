@@ -132,7 +132,7 @@ TEST_F(CommandsTest, ExplainAsksForTheImage) {
 }
 
 TEST_F(CommandsTest, ExplainDoesNotNeedTheAudit) {
-  server_.answer("/api/v1/audit", 409, R"({"error":"no matrix is configured; set matrix.file"})");
+  server_.answer("/api/v1/audit?node=a100-07", 409, R"({"error":"no matrix is configured; set matrix.file"})");
   const Answer answer = run({"explain", "a100-07"});
   EXPECT_EQ(answer.exit, ExitCode::Findings);
   EXPECT_NE(answer.out.find("unknown, because no matrix is configured; set matrix.file\n"), std::string::npos);
