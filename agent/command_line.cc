@@ -48,6 +48,7 @@ agent.yaml (a flag wins over it):
     ca: /etc/gpuskew/ca.pem
     certificate: /etc/gpuskew/node.pem    # must name the node
     key: /etc/gpuskew/node.key
+  labels: {publish: api}                  # on the Kubernetes Node; nfd: by a feature file; default: none
   intervals: {heartbeat: 30s, poll: 15s}
   log: {level: info}                      # error, warning, info, debug
 
