@@ -167,7 +167,9 @@ TEST_F(Identity, TheApiIsForReaders) {
 
 TEST_F(Identity, TheConfigurationsThatAreShippedAreGood) {
   // As in the pods, but for the places of files, and for the service account that this machine does not have.
-  const TlsFiles files = stack_.authority().issue("shipped", {.common_name = "gpuskew-agents.gpuskew.svc"});
+  CertificateSpec spec;
+  spec.common_name = "gpuskew-agents.gpuskew.svc";
+  const TlsFiles files = stack_.authority().issue("shipped", spec);
   const std::filesystem::path place = stack_.directory();
   write_file(place / "token", deployment_->token(kAgentAccount, kAudience, "agent-1"));
   const auto put = [](std::string text, const std::string& from, const std::string& to) {
