@@ -78,8 +78,7 @@ LabelPublisher::LabelPublisher(asio::any_io_executor executor, const Log& log, s
       environment_(std::move(environment)),
       on_state_(std::move(on_state)),
       outbox_(executor_),
-      backoff_(new_backoff()),
-      not_before_(Clock::now() + kLabelStart) {}
+      backoff_(new_backoff()) {}
 
 asio::awaitable<Result<void>> LabelPublisher::run() {
   for (;;) {

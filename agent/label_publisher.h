@@ -25,9 +25,6 @@ namespace gpuskew {
 
 class Log;
 
-/// The first labels come this long after the start: the handshake with the aggregator and the first reads are over by
-/// then, which together with ours would be the agent's peak of memory.
-inline constexpr Duration kLabelStart = std::chrono::seconds(1);
 /// Between tries while the API server or NFD's directory can not be reached.
 inline constexpr BackoffLimits kLabelRetries{std::chrono::seconds(1), std::chrono::seconds(30)};
 /// The same while a right is missing: only a person mends that.

@@ -45,6 +45,8 @@ enum class ExitStatus : std::uint8_t { Fine = 0, CouldNot = 2 };
 constexpr Duration kOnceLimit = std::chrono::seconds(20);
 /// Between two pieces of the search for those who hold a device.
 constexpr Duration kSearchPause = std::chrono::milliseconds(150);
+/// The first labels wait for the first word on the aggregator, or for this long.
+constexpr Duration kLabelStart = std::chrono::seconds(10);
 constexpr auto kAsTuple = asio::experimental::as_tuple(asio::use_awaitable);
 
 std::optional<std::string> environment_variable(std::string_view name) {
@@ -162,7 +164,8 @@ class Agent {
         run_(io_, log, manager),
         wake_(io_, root, config.poll),
         search_timer_(io_, asio::steady_timer::time_point::max()),
-        stream_(io_, log, stream_options(config), [this] { state_changed(); }),
+        label_start_(io_, kLabelStart),
+        stream_(io_, log, stream_options(config), [this] { stream_changed(); }),
         labels_(io_.get_executor(), log, node, config.labels, environment_variable, [this] { state_changed(); }),
         reporter_(root, log, node, StateFile(config.state_directory), wall_clock_now(),
                   [this](const std::shared_ptr<const Snapshot>& snapshot) { deliver(snapshot); }),
@@ -184,7 +187,7 @@ class Agent {
     run_.add("search", search_loop());
     run_.add("kernel log", live_kernel_log_.run());
     run_.add("stream", stream_.run(), [this] { stream_.stop(); });
-    run_.add("labels", labels_.run());
+    run_.add("labels", publish_labels());
     run_.on_reload([this] { reload(); });
     warn_unless(manager_.ready(status()));
     return ended(run_.until_stopped());
@@ -219,6 +222,12 @@ class Agent {
                                                         : asio::steady_timer::time_point::max());
       release_unused_memory();
     }
+  }
+
+  // One handshake after the other: two at once would be the peak of our memory.
+  asio::awaitable<Result<void>> publish_labels() {
+    co_await label_start_.async_wait(kAsTuple);
+    co_return co_await labels_.run();
   }
 
   void deliver(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -263,6 +272,11 @@ class Agent {
     log_.info("configuration reloaded, connecting anew");
   }
 
+  void stream_changed() {
+    label_start_.expires_at(asio::steady_timer::time_point::min());
+    state_changed();
+  }
+
   void state_changed() const {
     tell_status();
     // A connection that stands, or one that will not for a while: what making it took is not needed now.
@@ -298,6 +312,7 @@ class Agent {
   Run run_;
   Wake wake_;
   asio::steady_timer search_timer_;
+  asio::steady_timer label_start_;
   Streams stream_;
   LabelPublisher labels_;
   Reporter reporter_;
