@@ -38,8 +38,11 @@ T wait_for(asio::io_context& context, asio::awaitable<T> task) {
 /// Whether the server itself says that it has no such node, and not a server of another kind that it has no such page.
 bool says_not_found(const KubeReply& reply) {
   constexpr unsigned kNotFound = 404;
-  const auto kind = reply.body.is_object() ? reply.body.find("kind") : reply.body.end();
-  return reply.status == kNotFound && reply.body.is_object() && kind != reply.body.end() && *kind == "Status";
+  if (reply.status != kNotFound || !reply.body.is_object()) {
+    return false;
+  }
+  const auto kind = reply.body.find("kind");
+  return kind != reply.body.end() && kind->is_string() && kind->get_ref<const std::string&>() == "Status";
 }
 
 ErrorCode code_of(int status) {
