@@ -29,7 +29,7 @@ class AdmissionPolicy : public ClusterTest {
     cluster().make_node({.name = "gpu-node-1", .labels = labels});
     cluster().make_node({.name = "gpu-node-2"});
     deployment_ = std::make_unique<Deployment>(cluster(), std::vector<std::string>{"labels", "admission-policy"});
-    deployment_->install();
+    deployment_->install_rights();
     deployment_->put_pod("agent-1", kAgentAccount, "gpu-node-1");
     token_ = deployment_->token(kAgentAccount, "", "agent-1");
     // A policy counts a moment after it was written.

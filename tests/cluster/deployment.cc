@@ -21,13 +21,13 @@ Deployment::Deployment(const Cluster& cluster, const std::vector<std::string>& c
   write_file(directory_ / "kustomization.yaml", text);
 }
 
+// Roles that nobody is bound to give nothing.
 void Deployment::clear() const {
-  const std::string selector = "--selector=" + std::string(kOurs);
-  std::string kinds = "rolebindings,clusterrolebindings,roles,clusterroles";
+  std::string kinds = "rolebindings,clusterrolebindings";
   if (cluster_.minor() >= 30) {
-    kinds += ",validatingadmissionpolicybindings,validatingadmissionpolicies";
+    kinds += ",validatingadmissionpolicybindings";
   }
-  cluster_.kubectl({"delete", kinds, "--all-namespaces", selector});
+  cluster_.kubectl({"delete", kinds, "--all-namespaces", "--selector=" + std::string(kOurs)});
   cluster_.kubectl({"-n", std::string(kDeployedNamespace), "delete", "pods", "--all", "--force", "--grace-period=0"});
 }
 
@@ -35,6 +35,13 @@ void Deployment::install() const {
   clear();
   cluster_.kubectl({"apply", "-k", directory_.string()});
   cluster_.kubectl({"-n", std::string(kDeployedNamespace), "delete", "daemonsets,deployments", "--all"});
+}
+
+void Deployment::install_rights() const {
+  clear();
+  // What runs, and the Services before it, are the objects with a name of an application.
+  cluster_.kubectl(
+      {"apply", "--server-side", "--force-conflicts", "--selector=!app.kubernetes.io/name", "-k", directory_.string()});
 }
 
 void Deployment::put_pod(std::string_view name, std::string_view account, std::string_view node) const {

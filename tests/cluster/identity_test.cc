@@ -27,7 +27,7 @@ class Identity : public ClusterTest {
     cluster().make_node({.name = kNode1});
     cluster().make_node({.name = kNode2});
     deployment_ = std::make_unique<Deployment>(cluster(), std::vector<std::string>{});
-    deployment_->install();
+    deployment_->install_rights();
     deployment_->put_pod("agent-1", kAgentAccount, kNode1);
   }
 

@@ -81,7 +81,7 @@ const std::vector<Attempt> kNobodyMay = {
 
 TEST_F(Rights, AnAgentHasNoneUnlessLabelsAreChosen) {
   const Deployment deployment(cluster(), {});
-  deployment.install();
+  deployment.install_rights();
   const std::string token = deployment.token(kAgentAccount);
 
   expect_forbidden(deployment, token, kNobodyMay);
@@ -94,7 +94,7 @@ TEST_F(Rights, AnAgentHasNoneUnlessLabelsAreChosen) {
 
 TEST_F(Rights, AnAgentThatLabelsReadsAndPatchesNodesAndNothingElse) {
   const Deployment deployment(cluster(), {"labels"});
-  deployment.install();
+  deployment.install_rights();
   const std::string token = deployment.token(kAgentAccount);
 
   expect_allowed(deployment, token, {{"get", "node", "gpu-node-1"}});
@@ -117,7 +117,7 @@ TEST_F(Rights, AnAgentThatLabelsReadsAndPatchesNodesAndNothingElse) {
 
 TEST_F(Rights, AnAggregatorReadsNodesAndAsksWhoSomebodyIs) {
   const Deployment deployment(cluster(), {});
-  deployment.install();
+  deployment.install_rights();
   deployment.put_pod("agent-1", kAgentAccount, "gpu-node-1");
   const std::string token = deployment.token(kAggregatorAccount);
   const std::filesystem::path review = deployment.directory() / "review.json";
@@ -153,7 +153,7 @@ TEST_F(Rights, AnAggregatorReadsNodesAndAsksWhoSomebodyIs) {
 
 TEST_F(Rights, AnAggregatorThatActsMarksNodesAndTellsEvents) {
   const Deployment deployment(cluster(), {"acting"});
-  deployment.install();
+  deployment.install_rights();
   const std::string token = deployment.token(kAggregatorAccount);
   const std::filesystem::path event = deployment.directory() / "event.json";
   write_file(event, R"({"apiVersion":"v1","kind":"Event","metadata":{"generateName":"gpu-"},"reason":"GPUGone",)"
