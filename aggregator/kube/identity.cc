@@ -172,7 +172,8 @@ asio::awaitable<std::optional<HttpResponse>> KubeIdentity::refuse(HttpRequest re
   if (const auto kept = allowed_until_.find(key); kept != allowed_until_.end() && now < kept->second) {
     co_return std::nullopt;
   }
-  const Result<void> may = co_await may_get(std::move(shown), request.path);
+  std::string needed = access_path(request.path);
+  const Result<void> may = co_await may_get(std::move(shown), std::move(needed));
   if (may) {
     if (allowed_until_.size() >= kMaxKeptReviews) {
       std::erase_if(allowed_until_, [now](const auto& entry) { return entry.second <= now; });

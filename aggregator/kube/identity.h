@@ -43,7 +43,7 @@ class KubeIdentity {
   asio::awaitable<Result<std::string>> node_of(std::string token);
 
   /// nullopt: the request may go on. Otherwise 401, 403, or 503 while nobody can be asked. Health checks need no token.
-  /// The permission is `get` on the non-resource path (ClusterRole's nonResourceURLs).
+  /// The permission is `get` on access_path() of the path (ClusterRole's nonResourceURLs).
   asio::awaitable<std::optional<HttpResponse>> refuse(HttpRequest request);
 
  private:

@@ -88,6 +88,10 @@ Result<TokenUser> read_token_review(const Json& reply, std::string_view audience
   return out;
 }
 
+std::string access_path(std::string_view path) {
+  return path == "/metrics" ? std::string(path) : "/gpuskew" + std::string(path);
+}
+
 Json access_review(const TokenUser& user, std::string_view path, std::string_view verb) {
   Json review{{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}};
   Json& spec = review["spec"];

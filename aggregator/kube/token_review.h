@@ -40,6 +40,10 @@ nlohmann::json token_review(std::string_view token, std::string_view audience);
 /// TokenReview). A server that says nothing of audiences did not look at them: Denied.
 Result<TokenUser> read_token_review(const nlohmann::json& reply, std::string_view audience);
 
+/// The path a reader of `path` needs the permission for: /metrics, as every Kubernetes component has it; of all others
+/// "/gpuskew" and the path, because the role system:discovery lets every account get /api/*.
+std::string access_path(std::string_view path);
+
 /// May `user` do `verb` ("get") at the non-resource `path`?
 nlohmann::json access_review(const TokenUser& user, std::string_view path, std::string_view verb);
 /// Errors: Denied with the server's reason, Malformed.

@@ -115,6 +115,12 @@ TEST(TokenReview, AWordBesideSomethingElseIsNotTheOnlyValue) {
   EXPECT_EQ(read_token_review(review, kAudience).value().only(kNodeNameExtra), "");
 }
 
+TEST(AccessReview, IsOfAPathThatNoDefaultRoleOfTheClusterGivesAway) {
+  EXPECT_EQ(access_path("/api/v1/nodes"), "/gpuskew/api/v1/nodes") << "system:discovery: everybody may get /api/*";
+  EXPECT_EQ(access_path("/metrics"), "/metrics");
+  EXPECT_EQ(access_path("/metrics/../api/v1/nodes"), "/gpuskew/metrics/../api/v1/nodes");
+}
+
 TEST(AccessReview, AsksWithEverythingThatIsKnownOfTheUser) {
   const TokenUser user = read_token_review(agents_review(), kAudience).value();
 
