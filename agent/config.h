@@ -35,7 +35,7 @@ struct AggregatorConfig {
   std::optional<HostPort> address;
   /// The name its certificate must have; never empty when `address` is there (default: the host of it).
   std::string server_name;
-  TlsFiles tls;                      ///< `ca`, and who this agent is: certificate and key, or a token
+  TlsFiles tls;                        ///< `ca`, and who this agent is: certificate and key, or a token
   std::filesystem::path token_file{};  ///< a service account token; "": certificate and key are used
 
   bool operator==(const AggregatorConfig&) const = default;

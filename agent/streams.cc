@@ -301,7 +301,8 @@ void Streams::update_state() {
       shown = &peer->stream;
     }
   }
-  if (shown == nullptr) {
+  const bool is_still_trying = connected == 0 && shown != nullptr && shown->state().rfind("connecting", 0) == 0;
+  if (shown == nullptr || is_still_trying) {
     return;
   }
   std::string state = shown->state();

@@ -65,6 +65,7 @@ asio::awaitable<Result<Json>> KubeIdentity::ask(std::string path, Json review) {
   };
   const Turn turn{*this};
   KubeRequest request("POST", std::move(path));
+  request.is_repeatable = true;  // asking twice changes nothing
   request.body = review.dump(-1, ' ', false, Json::error_handler_t::replace);
   const Deadline deadline = Clock::now() + kReviewTimeout;
   Result<KubeReply> reply = co_await client_.send(request, deadline);

@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxReviewsAtOnce = 16;
 /// How long the API believes what it was told of a token: as long may one be used that was taken back.
 inline constexpr Duration kReviewLifetime = std::chrono::seconds(30);
 inline constexpr std::size_t kMaxKeptReviews = 1024;
-inline constexpr Duration kReviewTimeout = std::chrono::seconds(8);
+inline constexpr Duration kReviewTimeout = std::chrono::seconds(5);
 
 class KubeIdentity {
  public:

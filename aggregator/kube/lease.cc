@@ -1,13 +1,10 @@
 #include "aggregator/kube/lease.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
-#include <climits>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -87,12 +84,10 @@ Json lease_body(const Json& now_there, std::string_view name_space, std::string_
 }
 
 std::string replica_identity() {
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') {
-    host = {'g', 'p', 'u', 's', 'k', 'e', 'w'};
-  }
+  // A pod's name, as container runtimes set it; what tells replicas apart are the random digits.
+  const char* host = std::getenv("HOSTNAME");  // NOLINT(concurrency-mt-unsafe): nobody sets any
   std::random_device random;
-  return fmt::format("{}_{:08x}", host.data(), random());
+  return fmt::format("{}_{:08x}", host == nullptr || *host == '\0' ? "gpuskew" : host, random());
 }
 
 }  // namespace gpuskew

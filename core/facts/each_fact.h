@@ -9,7 +9,8 @@
 
 namespace gpuskew {
 
-/// Calls `visit(name, fact)` for each fact of `snapshot`, a Snapshot or a const one, in the order people are shown them.
+/// Calls `visit(name, fact)` for each fact of `snapshot`, a Snapshot or a const one, in the order people are shown
+/// them.
 template <class AnySnapshot, class Visit>
 void for_each_fact(AnySnapshot&& snapshot, Visit visit) {
   visit("boot_id", snapshot.boot_id);

@@ -11,8 +11,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 
 printf 'a-token-of-more-than-sixteen-characters\n' >"$work/api.token"
 chmod 600 "$work/api.token"
 for kind in agent aggregator; do
-  # The commented keys count, too: each is taken in.
-  sed -E "s#^( *)\# ([a-z_]+: .*)#\1\2#; s#^\# ([a-z]+:)\$#\1#; s#^\#   (file: )#  \1#" \
+  # The commented keys count, too: each is taken in, but for the agent's token, which stands for its certificate.
+  sed -E "/^  # token_file: .*instead of/d; s#^( *)\# ([a-z_]+: .*)#\1\2#; s#^\# ([a-z]+:)\$#\1#; s#^\#   (file: )#  \1#" \
     "$tree/packaging/examples/$kind.yaml" |
     sed -E "s#/etc/gpuskew/[a-z]+\.pem#$work/a.pem#; s#/etc/gpuskew/[a-z]+\.key#$work/a.key#
       s#/etc/gpuskew/api.token#$work/api.token#; s#/etc/gpuskew/support-matrix.csv#$tree/packaging/examples/support-matrix.csv#

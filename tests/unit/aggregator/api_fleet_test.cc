@@ -112,7 +112,7 @@ TEST_F(ApiFleet, AnEmptyFleetIsEmptyLists) {
   EXPECT_EQ(empty.json("/api/v1/findings"), json::parse(R"({"findings":[]})"));
 }
 
-TEST(ApiFleet, SaysWhichReplicaLeadsAndWhyNoNodeIsTainted) {
+TEST(ApiFleetOfACluster, SaysWhichReplicaLeadsAndWhyNoNodeIsTainted) {
   ApiRig rig;
   EXPECT_FALSE(rig.json("/api/v1/status").contains("replica"));
   rig.cluster.emplace();

@@ -34,7 +34,14 @@ struct ApiRig : Rig {
   StreamCounts streams;
   ApiAuth auth{std::nullopt};
   std::optional<ClusterView> cluster;
-  ApiSources sources{fleet, store, writer, matrix, streams, auth, "/etc/gpuskew/aggregator.yaml", [] {
+  ApiSources sources{fleet,
+                     store,
+                     writer,
+                     matrix,
+                     streams,
+                     auth,
+                     "/etc/gpuskew/aggregator.yaml",
+                     [] {
                        ProcessFigures figures;
                        figures.started = kNow;
                        return figures;
