@@ -57,12 +57,16 @@ asio::awaitable<Result<void>> Stream::run() {
 }
 
 asio::awaitable<Result<void>> Stream::deliver_once(Deadline deadline) {
+  Result<void> telling;  // the newest failure that says more than that the time was up
   for (;;) {
     const Deadline now = Clock::now();
     const auto left = std::chrono::duration_cast<Duration>(deadline - now);
     options_.limits.connect = std::min(options_.limits.connect, left);
     options_.limits.ack = std::min(options_.limits.ack, left);
     const End end = co_await one_connection(true);
+    if (!end.result && (telling || end.result.error().code != ErrorCode::Timeout)) {
+      telling = end.result;
+    }
     if (stopping_ && !end.was_good) {
       co_return fail(ErrorCode::Unreachable, "stopped before the aggregator took the report");
     }
@@ -71,7 +75,7 @@ asio::awaitable<Result<void>> Stream::deliver_once(Deadline deadline) {
     }
     const Deadline next = Clock::now() + backoff_.next();
     if (next >= deadline) {
-      co_return end.result;
+      co_return telling;
     }
     log_.debug("trying again", {{"reason", end.result.error().what}});
     co_await sleep_until(next);

@@ -92,6 +92,7 @@ void NodeWatch::take(const nlohmann::json& object) {
     return;
   }
   known = version;
+  left_.erase(name);
   NodeMarks marks = node_marks_from_json(object);
   ClusterNode& kept = nodes_[name];
   NodeMarks& kept_marks = marks_[name];
@@ -105,7 +106,11 @@ void NodeWatch::take(const nlohmann::json& object) {
 }
 
 void NodeWatch::drop(const std::string& name) {
-  changes_ += nodes_.erase(name);
+  if (nodes_.erase(name) == 0) {
+    return;
+  }
+  ++changes_;
+  left_.insert(name);
   marks_.erase(name);
   versions_.erase(name);
 }

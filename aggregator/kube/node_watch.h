@@ -41,6 +41,9 @@ class NodeWatch {
   const NodeMarksByName& marks() const { return marks_; }
   /// Goes up with every change of what we keep of any node, and of their number.
   std::uint64_t changes() const { return changes_; }
+  /// Names of nodes that were of the cluster and are not any more, until take_left() is given them.
+  const std::set<std::string, std::less<>>& left() const { return left_; }
+  void take_left(const std::string& name) { left_.erase(name); }
   /// Why nothing new is heard; nullopt while the watch runs.
   const std::optional<std::string>& trouble() const { return trouble_; }
 
@@ -58,6 +61,7 @@ class NodeWatch {
   NodeMarksByName marks_;
   /// metadata.resourceVersion as a number, by node: what the watch tells late does not undo what take() was given.
   std::map<std::string, std::uint64_t, std::less<>> versions_;
+  std::set<std::string, std::less<>> left_;
   std::set<std::string, std::less<>> listed_;  ///< while a list is on its way
   bool listing_ = false;
   bool whole_ = false;

@@ -30,7 +30,6 @@ void UnheardNodes::pulse(Time now) {
   const bool has_changed = seen_changes_ != watch_.changes();
   seen_changes_ = watch_.changes();
   for (const auto& [name, node] : watch_.nodes()) {
-    known_.insert(name);
     look_at(node, has_changed, now);
   }
   forget_gone(now);
@@ -59,20 +58,17 @@ void UnheardNodes::look_at(const ClusterNode& node, bool has_changed, Time now) 
 }
 
 void UnheardNodes::forget_gone(Time now) {
+  const Duration silence = recorder_.fleet().policy().silent_after;
   std::vector<std::string> gone;
-  for (const std::string& name : known_) {
-    if (watch_.nodes().contains(name)) {
-      continue;
-    }
+  for (const std::string& name : watch_.left()) {
     const NodeRecord* record = recorder_.fleet().find(name);
-    const bool speaks =
-        record != nullptr && record->was_heard() && now - record->last_heard < recorder_.fleet().policy().silent_after;
+    const bool speaks = record != nullptr && record->was_heard() && now - record->last_heard < silence;
     if (!speaks) {
       gone.push_back(name);
     }
   }
   for (const std::string& name : gone) {
-    known_.erase(name);
+    watch_.take_left(name);
     unheard_since_.erase(name);
     if (recorder_.fleet().find(name) != nullptr) {
       recorder_.forget(name, "it is no node of the cluster any more, and its agent is silent");

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include <asio/awaitable.hpp>
@@ -23,7 +22,7 @@ class UnheardNodes {
   static constexpr Duration kPulse = std::chrono::seconds(5);
 
   /// Both must outlive the object.
-  UnheardNodes(FleetRecorder& recorder, const NodeWatch& watch) : recorder_(recorder), watch_(watch) {}
+  UnheardNodes(FleetRecorder& recorder, NodeWatch& watch) : recorder_(recorder), watch_(watch) {}
 
   /// Until cancelled.
   asio::awaitable<Result<void>> run();
@@ -38,10 +37,9 @@ class UnheardNodes {
   void forget_gone(Time now);
 
   FleetRecorder& recorder_;
-  const NodeWatch& watch_;
+  NodeWatch& watch_;
   std::optional<std::uint64_t> seen_changes_;  ///< watch_.changes() at the last pulse
   std::map<std::string, Time, std::less<>> unheard_since_;
-  std::set<std::string, std::less<>> known_;  ///< of the cluster, now or before
 };
 
 }  // namespace gpuskew

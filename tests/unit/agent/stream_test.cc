@@ -221,6 +221,23 @@ TEST_F(StreamTest, DeliverOnceTriesAgainUntilItsDeadline) {
   EXPECT_EQ(end.error().code, ErrorCode::Unreachable);
 }
 
+TEST_F(StreamTest, DeliverOnceTellsWhatItWasToldNotThatTheTimeWasUp) {
+  int connections = 0;
+  serve([this, &connections](Peer peer) -> asio::awaitable<void> {
+    if (++connections == 1) {
+      co_await peer->receive();
+      co_await peer->refuse(v1::Refusal::OVERLOADED, "no room");
+      co_return;
+    }
+    asio::steady_timer forever(io_, kNoDeadline);
+    co_await forever.async_wait(asio::use_awaitable);
+  });
+  const auto end = deliver(options(), 300ms);
+  ASSERT_FALSE(end);
+  EXPECT_NE(end.error().what.find("no room"), std::string::npos) << end.error().what;
+  EXPECT_GE(connections, 2);
+}
+
 TEST_F(StreamTest, DeliverOnceEndsAtOnceWhereAnotherTryWouldNotHelp) {
   serve([](Peer peer) -> asio::awaitable<void> {
     co_await peer->receive();
