@@ -38,9 +38,8 @@ TEST_F(Deploy, OneApplyInstallsTheBaseAndNothingThatWasNotChosen) {
 
   deployment.install();
 
-  EXPECT_EQ(names_of(cluster(), "clusterroles,clusterrolebindings"),
-            (std::set<std::string>{"ClusterRole gpuskew-aggregator", "ClusterRole gpuskew-reader",
-                                   "ClusterRoleBinding gpuskew-aggregator"}));
+  EXPECT_EQ(names_of(cluster(), "clusterrolebindings"), std::set<std::string>{"ClusterRoleBinding gpuskew-aggregator"});
+  EXPECT_EQ(names_of(cluster(), "rolebindings"), std::set<std::string>{"RoleBinding gpuskew-aggregator"});
   EXPECT_EQ(names_of(cluster(), "services"),
             (std::set<std::string>{"Service gpuskew-agents", "Service gpuskew-aggregator"}));
   EXPECT_EQ(cluster().get({"-n", "gpuskew", "service", "gpuskew-agents"}).at("spec").at("clusterIP"), "None");

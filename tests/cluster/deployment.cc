@@ -91,6 +91,33 @@ fs::path Deployment::kubeconfig(const std::string& token) const {
   return file;
 }
 
+std::string Deployment::patch(const std::string& token, const std::string& path, const std::string& type,
+                              const std::string& body) const {
+  return run({"curl",
+              "--silent",
+              "--noproxy",
+              "*",
+              "--max-time",
+              "60",
+              "-o",
+              "/dev/null",
+              "-w",
+              "%{http_code}",
+              "--cacert",
+              (cluster_.certificates() / "ca.crt").string(),
+              "--request",
+              "PATCH",
+              "--header",
+              "Authorization: Bearer " + token,
+              "--header",
+              "Content-Type: application/" + type,
+              "--data",
+              body,
+              cluster_.server() + path},
+             {}, kClusterPatience)
+      .out;
+}
+
 Outcome Deployment::as(const std::string& token, const std::vector<std::string>& arguments) const {
   std::vector<std::string> command{"--kubeconfig", kubeconfig(token).string()};
   command.insert(command.end(), arguments.begin(), arguments.end());

@@ -37,6 +37,9 @@ class Deployment {
   std::string token(std::string_view account, std::string_view audience = "", std::string_view pod = "") const;
   /// A kubeconfig with nothing but the token in it.
   std::filesystem::path kubeconfig(const std::string& token) const;
+  /// The HTTP status of a PATCH as the token's owner. kubectl reads an object before it patches its status.
+  std::string patch(const std::string& token, const std::string& path, const std::string& type,
+                    const std::string& body) const;
   /// kubectl as the token's owner.
   Outcome as(const std::string& token, const std::vector<std::string>& arguments) const;
 

@@ -59,6 +59,11 @@ class Rights : public ClusterTest {
   }
 };
 
+constexpr const char* kStatus = "/api/v1/nodes/gpu-node-1/status";
+constexpr const char* kStrategic = "strategic-merge-patch+json";
+constexpr const char* kCondition =
+    R"({"status":{"conditions":[{"type":"gpuskew.io/GPUReady","status":"False","reason":"Gone"}]}})";
+
 /// What no account of ours may do.
 const std::vector<Attempt> kNobodyMay = {
     {"get", "secrets", "-A"},
@@ -98,6 +103,7 @@ TEST_F(Rights, AnAgentThatLabelsReadsAndPatchesNodesAndNothingElse) {
   const std::string token = deployment.token(kAgentAccount);
 
   expect_allowed(deployment, token, {{"get", "node", "gpu-node-1"}});
+  EXPECT_EQ(deployment.patch(token, kStatus, kStrategic, kCondition), "403");
   expect_forbidden(deployment, token, kNobodyMay);
   const Attempt apply_new = {"apply", "--server-side", "--field-manager=gpuskew-agent", "-f"};
   const std::filesystem::path made = deployment.directory() / "new-node.json";
@@ -108,7 +114,6 @@ TEST_F(Rights, AnAgentThatLabelsReadsAndPatchesNodesAndNothingElse) {
   expect_forbidden(deployment, token,
                    {{"get", "nodes"},
                     {"get", "nodes", "--watch"},
-                    {"patch", "node", "gpu-node-1", "--subresource=status", "--type=merge", "-p", "{\"status\":{}}"},
                     {"patch", "-n", "gpuskew", "serviceaccount", "gpuskew-agent", "--type=merge", "-p", "{}"},
                     {"patch", "namespace", "gpuskew", "--type=merge", "-p", "{}"},
                     create,
@@ -137,10 +142,10 @@ TEST_F(Rights, AnAggregatorReadsNodesAndAsksWhoSomebodyIs) {
                   {"create", "--raw", "/apis/authorization.k8s.io/v1/subjectaccessreviews", "-f", access.string()},
                   {"create", "--raw", "/apis/coordination.k8s.io/v1/namespaces/gpuskew/leases", "-f", lease.string()},
                   {"get", "-n", "gpuskew", "lease", "gpuskew-aggregator"}});
+  EXPECT_EQ(deployment.patch(token, kStatus, kStrategic, kCondition), "403");
   expect_forbidden(deployment, token, kNobodyMay);
   expect_forbidden(deployment, token,
                    {{"patch", "node", "gpu-node-1", "--type=merge", "-p", "{}"},
-                    {"patch", "node", "gpu-node-1", "--subresource=status", "--type=merge", "-p", "{}"},
                     {"get", "-n", "default", "pod", "any"},
                     {"get", "-n", "gpuskew", "lease", "another"},
                     {"get", "-n", "gpuskew", "leases"},
@@ -161,11 +166,10 @@ TEST_F(Rights, AnAggregatorThatActsMarksNodesAndTellsEvents) {
   const Attempt elsewhere{"create", "--raw", "/api/v1/namespaces/kube-system/events", "-f", event.string()};
 
   expect_allowed(deployment, token,
-                 {{"patch", "node", "gpu-node-1", "--subresource=status", "--type=strategic", "-p",
-                   R"({"status":{"conditions":[{"type":"gpuskew.io/GPUReady","status":"False","reason":"Gone"}]}})"},
-                  {"patch", "node", "gpu-node-1", "--type=merge", "-p",
+                 {{"patch", "node", "gpu-node-1", "--type=merge", "-p",
                    R"({"spec":{"taints":[{"key":"gpuskew.io/gpu-gone","effect":"NoSchedule"}]}})"},
                   {"create", "--raw", "/api/v1/namespaces/default/events", "-f", event.string()}});
+  EXPECT_EQ(deployment.patch(token, kStatus, kStrategic, kCondition), "200");
   expect_forbidden(deployment, token, kNobodyMay);
   expect_forbidden(deployment, token,
                    {elsewhere, {"get", "events", "-A"}, {"delete", "-n", "default", "events", "--all"}});
