@@ -123,6 +123,7 @@ TEST_F(Rights, AnAgentThatLabelsReadsAndPatchesNodesAndNothingElse) {
 TEST_F(Rights, AnAggregatorReadsNodesAndAsksWhoSomebodyIs) {
   const Deployment deployment(cluster(), {});
   deployment.install_rights();
+  cluster().kubectl({"-n", "gpuskew", "delete", "lease", "gpuskew-aggregator", "--ignore-not-found"});
   deployment.put_pod("agent-1", kAgentAccount, "gpu-node-1");
   const std::string token = deployment.token(kAggregatorAccount);
   const std::filesystem::path review = deployment.directory() / "review.json";
@@ -153,7 +154,6 @@ TEST_F(Rights, AnAggregatorReadsNodesAndAsksWhoSomebodyIs) {
                     {"get", "-n", "kube-system", "lease", "kube-scheduler"},
                     {"create", "--raw", "/api/v1/namespaces/default/events", "-f", "/dev/null"},
                     {"delete", "-n", "gpuskew", "pod", "agent-1"}});
-  cluster().kubectl({"-n", "gpuskew", "delete", "lease", "gpuskew-aggregator"});
 }
 
 TEST_F(Rights, AnAggregatorThatActsMarksNodesAndTellsEvents) {
