@@ -150,7 +150,8 @@ Result<bool> KubeCredentials::read_all() {
     return tl::unexpected(token.error());
   }
   const bool is_new_token = *token != token_;
-  const bool is_new_tls = !(now == read_stamps_) || generation_ == 0 || access_.exec.has_value();
+  const PemSource from_exec = from_exec_ ? from_exec_->certificate : PemSource();
+  const bool is_new_tls = !(now == read_stamps_) || generation_ == 0 || from_exec != used_from_exec_;
   if (is_new_tls) {
     auto tls = make_tls();
     if (!tls) {
@@ -161,6 +162,7 @@ Result<bool> KubeCredentials::read_all() {
   }
   token_ = std::move(*token);
   read_stamps_ = now;
+  used_from_exec_ = from_exec;
   problem_.clear();
   return is_new_token || is_new_tls;
 }

@@ -66,6 +66,7 @@ class KubeCredentials {
   std::string token_;
   std::shared_ptr<const TlsContext> tls_;
   FileStamps read_stamps_;
+  PemSource used_from_exec_;  // the certificate that tls_ has from the plugin
   std::uint64_t generation_ = 0;
   std::string problem_;
 };
