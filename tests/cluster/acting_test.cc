@@ -109,14 +109,16 @@ class Acting : public ClusterTest {
 };
 
 TEST_F(Acting, AKernelBumpGetsConditionEventAndTaintAndHealingTakesTheTaintAway) {
-  cluster().make_node({.name = "gpu-1"});
+  nlohmann::json object = node_object({.name = "gpu-1"});
+  object["status"]["conditions"].push_back({{"type", "team/Checked"}, {"status", "True"}, {"reason", "Theirs"}});
+  cluster().put(object);
   cluster().kubectl({"taint", "node", "gpu-1", "team=ml:NoSchedule"});
   Stack stack;
   join(stack, kAll);
   report_healthy(stack, "gpu-1");
   await_condition("gpu-1", "True");
   EXPECT_TRUE(events("gpu-1").empty());
-  const nlohmann::json ready_before = condition("gpu-1", "Ready");
+  const nlohmann::json theirs = condition("gpu-1", "team/Checked");
   const std::string well_since = condition("gpu-1").at("lastTransitionTime");
 
   report_gone(stack, "gpu-1");
@@ -128,7 +130,8 @@ TEST_F(Acting, AKernelBumpGetsConditionEventAndTaintAndHealingTakesTheTaintAway)
   EXPECT_GE(broken.at("lastTransitionTime"), well_since);
   EXPECT_EQ(events("gpu-1"), std::vector<std::string>{"GpuGoneAfterKernelBump"});
   EXPECT_TRUE(has_taint("gpu-1", "team"));
-  EXPECT_EQ(condition("gpu-1", "Ready").at("reason"), ready_before.at("reason"));
+  EXPECT_EQ(theirs.at("reason"), "Theirs");
+  EXPECT_EQ(condition("gpu-1", "team/Checked"), theirs);
 
   report_healthy(stack, "gpu-1");
   await_taint("gpu-1", false);
