@@ -12,6 +12,7 @@
 #include "aggregator/api_auth.h"
 #include "aggregator/api_response.h"
 #include "core/label.h"
+#include "runtime/kube/json_text.h"
 
 namespace gpuskew {
 namespace {
@@ -21,10 +22,6 @@ using Json = nlohmann::json;
 constexpr auto kAsTuple = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
 constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-
-std::string text_at(const Json& json, const Json::json_pointer& path) {
-  return json.contains(path) && json.at(path).is_string() ? json.at(path).get<std::string>() : "";
-}
 
 std::array<unsigned char, 32> sha256(const std::string& text) {
   std::array<unsigned char, 32> digest{};
@@ -123,12 +120,10 @@ asio::awaitable<Result<std::string>> KubeIdentity::node_of_pod(TokenUser user, s
     }
     co_return fail(ErrorCode::Internal, found.error().what);
   }
-  static const Json::json_pointer kUid("/metadata/uid");
-  static const Json::json_pointer kNode("/spec/nodeName");
-  if (text_at(*found, kUid) != uid) {
+  if (text_at(*found, {"metadata", "uid"}) != uid) {
     co_return fail(ErrorCode::Denied, "the token is of an earlier pod of the name " + name_space + "/" + pod);
   }
-  std::string node = text_at(*found, kNode);
+  std::string node = text_at(*found, {"spec", "nodeName"});
   if (node.empty()) {
     co_return fail(ErrorCode::Denied, "the token's pod " + name_space + "/" + pod + " is on no node");
   }
