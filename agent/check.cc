@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/printable.h"
 #include "agent/state_file.h"
 #include "core/facts/each_fact.h"
+#include "core/printable.h"
 #include "proto/json.h"
 
 namespace gpuskew {

@@ -34,7 +34,7 @@ void warn(const std::string& problem) {
 /// One node, read and judged as often as asked.
 class Check {
  public:
-  Check(const HostRoot& root, std::string node, const CommandLine& line, const AgentConfig& config)
+  Check(const HostRoot& root, std::string node, const AgentCommandLine& line, const AgentConfig& config)
       : root_(root),
         node_(std::move(node)),
         kernel_log_(root),
@@ -104,7 +104,7 @@ class Check {
 
 }  // namespace
 
-int check_command(const CommandLine& line, const AgentConfig& config) {
+int check_command(const AgentCommandLine& line, const AgentConfig& config) {
   constexpr int kCouldNot = static_cast<int>(CheckAnswer::CouldNotTell);
   const auto root = HostRoot::open(config.host_root);
   if (!root) {

@@ -56,7 +56,7 @@ Signals: SIGHUP reads the configuration and the certificates again; SIGTERM stop
 Exit codes: 0 fine, 1 findings (check), 2 could not do what was asked, or could not tell (the reason is on standard error,
 or in the verdict).)";
 
-void add_flags(CLI::App& app, CommandLine& line) {
+void add_flags(CLI::App& app, AgentCommandLine& line) {
   const auto option = [&app](const char* name, std::optional<std::string>& into, const char* kind,
                              const std::string& meaning) { app.add_option(name, into, meaning)->type_name(kind); };
   option("--config", line.config_file, "FILE",
@@ -75,7 +75,7 @@ void add_flags(CLI::App& app, CommandLine& line) {
 }
 
 // CLI11 raises help, version and mistakes alike; only here are they told apart.
-CommandLineEnd end_of(const CLI::App& app, const CLI::ParseError& error) {
+AgentCommandLineEnd end_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto* asked = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
     return {0, asked->help()};
@@ -86,7 +86,7 @@ CommandLineEnd end_of(const CLI::App& app, const CLI::ParseError& error) {
   return {kExitUsage, "gpuskew-agent: " + std::string(error.what()) + " (--help shows how it is used)\n"};
 }
 
-std::optional<std::string> contradiction(const CommandLine& line) {
+std::optional<std::string> contradiction(const AgentCommandLine& line) {
   if (line.check_config && line.once) {
     return "--check-config and --once exclude each other";
   }
@@ -102,8 +102,8 @@ std::optional<std::string> contradiction(const CommandLine& line) {
 
 }  // namespace
 
-std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv) {
-  CommandLine line;
+std::variant<AgentCommandLine, AgentCommandLineEnd> parse_agent_command_line(int argc, const char* const* argv) {
+  AgentCommandLine line;
   CLI::App app(kDescription, "gpuskew-agent");
   app.footer(kExamples);
   app.set_version_flag("--version", std::string(GPUSKEW_VERSION));
@@ -128,7 +128,7 @@ std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const cha
   }
   line.command = facts->parsed() ? AgentCommand::Facts : check->parsed() ? AgentCommand::Check : AgentCommand::Run;
   if (const auto wrong = contradiction(line)) {
-    return CommandLineEnd{kExitUsage, "gpuskew-agent: " + *wrong + "\n"};
+    return AgentCommandLineEnd{kExitUsage, "gpuskew-agent: " + *wrong + "\n"};
   }
   return line;
 }

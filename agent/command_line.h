@@ -12,7 +12,7 @@ namespace gpuskew {
 enum class AgentCommand : std::uint8_t { Run, Facts, Check };
 
 /// The command line as it was given: nullopt where a flag was not.
-struct CommandLine {
+struct AgentCommandLine {
   AgentCommand command = AgentCommand::Run;
   bool check_config = false;
   bool once = false;
@@ -34,11 +34,11 @@ struct CommandLine {
 };
 
 /// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
-struct CommandLineEnd {
+struct AgentCommandLineEnd {
   int code = 0;
   std::string text;
 };
 
-std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv);
+std::variant<AgentCommandLine, AgentCommandLineEnd> parse_agent_command_line(int argc, const char* const* argv);
 
 }  // namespace gpuskew

@@ -62,7 +62,7 @@ void override_with(const std::optional<std::string>& flag, To& into) {
   }
 }
 
-Result<void> apply_flags(const CommandLine& line, AgentConfig& config) {
+Result<void> apply_flags(const AgentCommandLine& line, AgentConfig& config) {
   const std::pair<const std::optional<std::string>*, std::string_view> needed[] = {
       {&line.node, "--node"},
       {&line.host_root, "--host-root"},
@@ -108,7 +108,7 @@ Result<void> apply_flags(const CommandLine& line, AgentConfig& config) {
   return {};
 }
 
-Result<AgentConfig> config_of_file(const CommandLine& line) {
+Result<AgentConfig> config_of_file(const AgentCommandLine& line) {
   const bool named = line.config_file.has_value();
   if (!named && line.command == AgentCommand::Facts) {
     return AgentConfig{};
@@ -165,7 +165,7 @@ Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view
   return config;
 }
 
-Result<AgentConfig> load_agent_config(const CommandLine& line, std::string_view node_from_environment) {
+Result<AgentConfig> load_agent_config(const AgentCommandLine& line, std::string_view node_from_environment) {
   auto config = config_of_file(line);
   if (!config) {
     return config;

@@ -83,7 +83,7 @@ Result<AgentConfig> parse_agent_config(const std::string& file, std::string_view
 /// File, then flags, then $NODE_NAME (`node_from_environment`, "" when not set) where neither names the node. A missing
 /// file is an error only when --config named it. `facts` reads no file but one that --config names. Errors name the
 /// file and line, or the flag.
-Result<AgentConfig> load_agent_config(const CommandLine& line, std::string_view node_from_environment);
+Result<AgentConfig> load_agent_config(const AgentCommandLine& line, std::string_view node_from_environment);
 
 /// The node's name: config.node, else etc/hostname beneath the root, else the kernel's host name, both in lower case
 /// as kubelet does it. Errors: Malformed (no RFC 1123 subdomain, says where it came from), or why none could be read.

@@ -1,6 +1,6 @@
 #include "agent/fact_lines.h"
 
-#include "agent/printable.h"
+#include "core/printable.h"
 
 namespace gpuskew {
 namespace {

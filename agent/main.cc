@@ -98,7 +98,7 @@ std::vector<std::string> missing_settings(const AgentConfig& config) {
   return missing;
 }
 
-ExitStatus print_facts(const CommandLine& line, const AgentConfig& config) {
+ExitStatus print_facts(const AgentCommandLine& line, const AgentConfig& config) {
   const auto root = HostRoot::open(config.host_root);
   if (!root) {
     return say(root.error().what);
@@ -155,8 +155,8 @@ ExitStatus check_config(const AgentConfig& config) {
 /// The daemon's objects, in the order in which they need each other.
 class Agent {
  public:
-  Agent(Log& log, const ServiceManager& manager, const HostRoot& root, const std::string& node, const CommandLine& line,
-        const AgentConfig& config)
+  Agent(Log& log, const ServiceManager& manager, const HostRoot& root, const std::string& node,
+        const AgentCommandLine& line, const AgentConfig& config)
       : log_(log),
         manager_(manager),
         line_(line),
@@ -306,7 +306,7 @@ class Agent {
 
   Log& log_;
   const ServiceManager& manager_;
-  CommandLine line_;
+  AgentCommandLine line_;
   AgentConfig config_;
   asio::io_context io_{1};
   Run run_;
@@ -320,7 +320,7 @@ class Agent {
   LiveKernelLog live_kernel_log_;
 };
 
-ExitStatus run_agent(const CommandLine& line, const AgentConfig& config) {
+ExitStatus run_agent(const AgentCommandLine& line, const AgentConfig& config) {
   if (const auto missing = missing_settings(config); !missing.empty()) {
     return say(missing.front());
   }
@@ -340,7 +340,7 @@ ExitStatus run_agent(const CommandLine& line, const AgentConfig& config) {
   return line.once ? agent.deliver_once() : agent.stream();
 }
 
-ExitStatus run_command(const CommandLine& line) {
+ExitStatus run_command(const AgentCommandLine& line) {
   const auto config = load_agent_config(line, node_from_environment());
   if (!config) {
     return say(config.error().what);
@@ -354,12 +354,12 @@ ExitStatus run_command(const CommandLine& line) {
 int main_of(int argc, const char* const* argv) {
   limit_heaps();
   silence_wire_log();
-  const auto parsed = parse_command_line(argc, argv);
-  if (const auto* end = std::get_if<CommandLineEnd>(&parsed)) {
+  const auto parsed = parse_agent_command_line(argc, argv);
+  if (const auto* end = std::get_if<AgentCommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
     return end->code;
   }
-  const auto& line = std::get<CommandLine>(parsed);
+  const auto& line = std::get<AgentCommandLine>(parsed);
   if (line.command == AgentCommand::Check) {
     const auto config = load_agent_config(line, node_from_environment());
     return config ? check_command(line, *config) : static_cast<int>(say(config.error().what));

@@ -36,8 +36,9 @@ SIGTERM and SIGINT stop in order. Exit codes: 0 stopped or nothing wrong, 2 coul
 
 }  // namespace
 
-std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv) {
-  CommandLine line;
+std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse_aggregator_command_line(int argc,
+                                                                                            const char* const* argv) {
+  AggregatorCommandLine line;
   CLI::App app(kDescription, "gpuskew-aggregator");
   app.footer(kFooter);
   app.set_version_flag("--version", "gpuskew-aggregator " GPUSKEW_VERSION);
@@ -57,12 +58,12 @@ std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const cha
     std::ostringstream out;
     std::ostringstream error;
     const bool is_mistake = app.exit(end, out, error) != 0;
-    return CommandLineEnd{is_mistake ? 2 : 0, is_mistake ? error.str() : out.str()};
+    return AggregatorCommandLineEnd{is_mistake ? 2 : 0, is_mistake ? error.str() : out.str()};
   }
   return line;
 }
 
-Result<Config> load_config(const CommandLine& line) {
+Result<Config> load_config(const AggregatorCommandLine& line) {
   Result<Config> config = load_config(line.config_file);
   if (!config) {
     return config;

@@ -12,7 +12,7 @@ namespace gpuskew {
 
 inline constexpr std::string_view kDefaultConfigFile = "/etc/gpuskew/aggregator.yaml";
 
-struct CommandLine {
+struct AggregatorCommandLine {
   std::filesystem::path config_file = kDefaultConfigFile;
   bool check_config = false;
   bool dry_run = false;  ///< as kubernetes.acting.dry_run
@@ -23,14 +23,15 @@ struct CommandLine {
 };
 
 /// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
-struct CommandLineEnd {
+struct AggregatorCommandLineEnd {
   int code = 0;
   std::string text;
 };
 
-std::variant<CommandLine, CommandLineEnd> parse_command_line(int argc, const char* const* argv);
+std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse_aggregator_command_line(int argc,
+                                                                                            const char* const* argv);
 
 /// The configuration file with the flags laid over it.
-Result<Config> load_config(const CommandLine& line);
+Result<Config> load_config(const AggregatorCommandLine& line);
 
 }  // namespace gpuskew

@@ -41,7 +41,7 @@ namespace {
 constexpr int kExitFine = 0;
 constexpr int kExitTrouble = 2;
 
-int check(const CommandLine& line) {
+int check(const AggregatorCommandLine& line) {
   Result<Config> config = load_config(line);
   if (!config) {
     fmt::print(stderr, "gpuskew-aggregator: {}\n", config.error().what);
@@ -158,7 +158,7 @@ Result<std::unique_ptr<HttpServer>> listen_for_requests(asio::io_context& io, co
   return server;
 }
 
-Result<void> serve(const CommandLine& line, const Config& config, Log& log, const ServiceManager& manager) {
+Result<void> serve(const AggregatorCommandLine& line, const Config& config, Log& log, const ServiceManager& manager) {
   const Time started = wall_clock_now();
   asio::io_context io(1);
   Run run(io, log, manager);
@@ -225,7 +225,7 @@ Result<void> serve(const CommandLine& line, const Config& config, Log& log, cons
   return ended;
 }
 
-int start(const CommandLine& line) {
+int start(const AggregatorCommandLine& line) {
   Log log = Log::from_environment();
   Result<Config> config = load_config(line);
   if (!config) {
@@ -263,11 +263,11 @@ int start(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   gpuskew::silence_wire_log();
-  const auto parsed = gpuskew::parse_command_line(argc, argv);
-  if (const auto* end = std::get_if<gpuskew::CommandLineEnd>(&parsed)) {
+  const auto parsed = gpuskew::parse_aggregator_command_line(argc, argv);
+  if (const auto* end = std::get_if<gpuskew::AggregatorCommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
     return end->code;
   }
-  const auto& line = std::get<gpuskew::CommandLine>(parsed);
+  const auto& line = std::get<gpuskew::AggregatorCommandLine>(parsed);
   return line.check_config ? gpuskew::check(line) : gpuskew::start(line);
 }

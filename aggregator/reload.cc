@@ -11,7 +11,7 @@
 
 namespace gpuskew {
 
-Reload::Reload(const CommandLine& line, Config started, Log& log, TlsContext& agents_tls, HttpServer& api,
+Reload::Reload(const AggregatorCommandLine& line, Config started, Log& log, TlsContext& agents_tls, HttpServer& api,
                ApiAuth& auth, FleetRecorder& recorder, MatrixFile& matrix, Housekeeping& housekeeping)
     : line_(line),
       started_(std::move(started)),

@@ -20,8 +20,8 @@ class TlsContext;
 class Reload {
  public:
   /// References must outlive the object. `started`: what the daemon was started with.
-  Reload(const CommandLine& line, Config started, Log& log, TlsContext& agents_tls, HttpServer& api, ApiAuth& auth,
-         FleetRecorder& recorder, MatrixFile& matrix, Housekeeping& housekeeping);
+  Reload(const AggregatorCommandLine& line, Config started, Log& log, TlsContext& agents_tls, HttpServer& api,
+         ApiAuth& auth, FleetRecorder& recorder, MatrixFile& matrix, Housekeeping& housekeeping);
 
   void now(Time time);
 
@@ -32,7 +32,7 @@ class Reload {
   void load_certificates(const Config& next);
   void load_api_token(const Config& next);
 
-  const CommandLine& line_;
+  const AggregatorCommandLine& line_;
   Config started_;
   Log& log_;
   TlsContext& agents_tls_;

@@ -1,6 +1,6 @@
 #include "aggregator/cli/answer_source.h"
 
-#include "aggregator/cli/server_url.h"
+#include "aggregator/cli/aggregator_url.h"
 
 namespace gpuskew {
 namespace {

@@ -11,8 +11,8 @@
 #include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
+#include "aggregator/cli/aggregator_url.h"
 #include "aggregator/cli/request_error.h"
-#include "aggregator/cli/server_url.h"
 
 namespace gpuskew {
 namespace {
@@ -118,7 +118,7 @@ void set_limits(CURL* curl) {
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
 }
 
-void set_peer(CURL* curl, const ServerOptions& options, const ServerUrl& server) {
+void set_peer(CURL* curl, const ServerOptions& options, const AggregatorUrl& server) {
   curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
   if (server.loopback) {
     // A proxy of the environment has no way to this machine's own loopback.
@@ -135,7 +135,7 @@ void set_peer(CURL* curl, const ServerOptions& options, const ServerUrl& server)
 }
 
 /// A token leaves this machine encrypted or not at all.
-Result<std::vector<std::string>> headers_for(const ServerOptions& options, const ServerUrl& server) {
+Result<std::vector<std::string>> headers_for(const ServerOptions& options, const AggregatorUrl& server) {
   std::vector<std::string> headers = {"Accept: application/json"};
   if (options.token_file.empty()) {
     return headers;
@@ -187,7 +187,7 @@ Result<ordered_json> parse_json(const std::string& text, const std::string& url)
 }  // namespace
 
 struct ApiClient::Connection {
-  ServerUrl server;
+  AggregatorUrl server;
   RequestContext context;
   std::unique_ptr<CURL, CurlDeleter> curl;
   std::unique_ptr<curl_slist, CurlDeleter> headers;
@@ -204,7 +204,7 @@ const std::string& ApiClient::server() const {
 }
 
 Result<ApiClient> ApiClient::open(const ServerOptions& options) {
-  Result<ServerUrl> server = ServerUrl::parse(options.url);
+  Result<AggregatorUrl> server = AggregatorUrl::parse(options.url);
   if (!server) {
     return fail(server.error().code, server.error().what + "; set --server or GPUSKEW_SERVER");
   }

@@ -8,7 +8,7 @@
 #include <asio/co_spawn.hpp>
 #include <nlohmann/json.hpp>
 
-#include "aggregator/cli/server_url.h"
+#include "aggregator/cli/aggregator_url.h"
 #include "aggregator/kube/node_json.h"
 #include "runtime/clock.h"
 #include "runtime/kube/access.h"

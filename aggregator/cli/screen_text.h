@@ -1,29 +1,14 @@
 #pragma once
 
-// Text from outside, made safe and measurable for a terminal: nothing a server sends may move the cursor, change
-// colours or reorder what is read and copied.
+// Text measured for a terminal; core/printable.h makes it safe for one.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "core/printable.h"
+
 namespace gpuskew {
-
-/// One code point of UTF-8 text.
-struct CodePoint {
-  char32_t value = 0;
-  std::size_t bytes = 1;
-  bool valid = false;  ///< false: `bytes` is 1 and `value` is that byte
-};
-
-/// Only for at < text.size(). Overlong forms, surrogates and cut sequences are not valid.
-CodePoint code_point_at(std::string_view text, std::size_t at);
-
-/// Control characters (C0, DEL, C1), line separators, and the invisible characters that reorder text (bidi marks).
-bool acts_on_terminal(char32_t value);
-
-/// The text with every such character, and every byte that is not UTF-8, as a visible escape: "\n", "\x1b", "\u202e".
-std::string printable(std::string_view text);
 
 /// Columns the text takes on a terminal: two for wide characters, none for combining ones.
 std::size_t display_width(std::string_view text);

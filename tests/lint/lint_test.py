@@ -7,6 +7,7 @@ from pathlib import Path
 import coroutine_hazards
 import host_paths
 import layers
+import one_definition
 import source_shape
 
 
@@ -128,6 +129,25 @@ class SourceShape(unittest.TestCase):
         files = [Path("core/tag.cc"), Path("agent/probes/kernel.cc")]
         self.assertEqual(list(source_shape.build_problems(files, lists)), [])
         self.assertEqual(len(list(source_shape.build_problems([Path("core/tags.cc")], lists))), 1)
+
+
+class OneDefinition(unittest.TestCase):
+    def clashes(self, first, second):
+        wrap = "namespace gpuskew {{\n{}\n}}  // namespace gpuskew\n".format
+        return list(one_definition.clashes({Path("agent/a.h"): wrap(first), Path("runtime/b.h"): wrap(second)}))
+
+    def test_finds_two_types_of_one_name(self):
+        self.assertEqual(len(self.clashes("struct Url {\n};", "class Url {\n};")), 1)
+        self.assertEqual(len(self.clashes("enum class Mode : int { A };", "enum class Mode : int { B };")), 1)
+
+    def test_finds_two_functions_of_one_name_and_parameters(self):
+        self.assertEqual(len(self.clashes("std::string shown(std::string_view text);",
+                                          "std::string shown(std::string_view other);")), 1)
+
+    def test_takes_overloads_declarations_and_what_a_file_keeps_to_itself(self):
+        self.assertEqual(self.clashes("struct Url {\n};", "struct Url;"), [])
+        self.assertEqual(self.clashes("struct Url {\n};", "namespace {\nstruct Url {\n};\n}  // namespace"), [])
+        self.assertEqual(self.clashes("int shown(int value);", "int shown(long value);"), [])
 
 
 if __name__ == "__main__":

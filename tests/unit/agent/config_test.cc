@@ -30,20 +30,21 @@ std::string problem_of(const std::string& text) {
   return config ? "no problem" : config.error().what;
 }
 
-CommandLine line_of(const std::vector<const char*>& arguments) {
+AgentCommandLine line_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"gpuskew-agent"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
-  const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
-  EXPECT_TRUE(std::holds_alternative<CommandLine>(parsed));
-  return std::holds_alternative<CommandLine>(parsed) ? std::get<CommandLine>(parsed) : CommandLine{};
+  const auto parsed = parse_agent_command_line(static_cast<int>(argv.size()), argv.data());
+  EXPECT_TRUE(std::holds_alternative<AgentCommandLine>(parsed));
+  return std::holds_alternative<AgentCommandLine>(parsed) ? std::get<AgentCommandLine>(parsed) : AgentCommandLine{};
 }
 
-CommandLineEnd end_of(const std::vector<const char*>& arguments) {
+AgentCommandLineEnd end_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"gpuskew-agent"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
-  const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
-  EXPECT_TRUE(std::holds_alternative<CommandLineEnd>(parsed));
-  return std::holds_alternative<CommandLineEnd>(parsed) ? std::get<CommandLineEnd>(parsed) : CommandLineEnd{};
+  const auto parsed = parse_agent_command_line(static_cast<int>(argv.size()), argv.data());
+  EXPECT_TRUE(std::holds_alternative<AgentCommandLineEnd>(parsed));
+  return std::holds_alternative<AgentCommandLineEnd>(parsed) ? std::get<AgentCommandLineEnd>(parsed)
+                                                             : AgentCommandLineEnd{};
 }
 
 TEST(AgentConfigTest, PublishesNoLabelsUnlessToldTo) {
@@ -128,13 +129,13 @@ TEST(CommandLineTest, RunIsWhatHappensWithoutACommand) {
 TEST(CommandLineTest, FlagsStandBeforeOrBehindTheCommand) {
   EXPECT_EQ(line_of({"--node", "a", "run"}).node, "a");
   EXPECT_EQ(line_of({"run", "--node", "a", "--once"}).node, "a");
-  const CommandLine facts = line_of({"facts", "--json", "--host-root", "/host"});
+  const AgentCommandLine facts = line_of({"facts", "--json", "--host-root", "/host"});
   EXPECT_TRUE(facts.json);
   EXPECT_EQ(facts.host_root, "/host");
 }
 
 TEST(CommandLineTest, HelpTeachesWithExamplesAndExitsFine) {
-  const CommandLineEnd help = end_of({"--help"});
+  const AgentCommandLineEnd help = end_of({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.text.find("Examples:"), std::string::npos);
   EXPECT_NE(help.text.find("gpuskew-agent facts --json"), std::string::npos);
@@ -150,7 +151,7 @@ TEST(CommandLineTest, AMistakeIsNamedAndIsNotTheWholeHelp) {
            {{"run", "--json"}, "--json"},
            {{"--check-config", "--once"}, "exclude each other"},
            {{"facts", "--once"}, "--once does not go with facts"}}) {
-    const CommandLineEnd end = end_of(arguments);
+    const AgentCommandLineEnd end = end_of(arguments);
     EXPECT_EQ(end.code, 2);
     EXPECT_NE(end.text.find(part), std::string::npos) << end.text;
     EXPECT_EQ(std::count(end.text.begin(), end.text.end(), '\n'), 1) << end.text;
@@ -163,7 +164,7 @@ class LoadAgentConfigTest : public ::testing::Test {
     tree_.write("/agent.yaml", text);
     return (tree_.path() / "agent.yaml").string();
   }
-  Result<AgentConfig> load(const CommandLine& line, std::string_view environment = "") const {
+  Result<AgentConfig> load(const AgentCommandLine& line, std::string_view environment = "") const {
     return load_agent_config(line, environment);
   }
 

@@ -54,7 +54,7 @@ class ReloadTest : public testing::Test {
   TlsFiles files = authority.issue("aggregator", CertificateSpec{"aggregator", {}, {}});
   TlsContext tls = TlsContext::server(files).value();
   asio::io_context io{1};
-  CommandLine line;
+  AggregatorCommandLine line;
   Config config;
   MatrixFile matrix{std::nullopt};
   ApiAuth auth{kToken};

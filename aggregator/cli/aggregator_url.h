@@ -10,7 +10,7 @@
 
 namespace gpuskew {
 
-struct ServerUrl {
+struct AggregatorUrl {
   static constexpr std::size_t kMaxLength = 2048;
 
   std::string base;   ///< to call: no '/' at the end, with user and password if there were any. Never printed
@@ -21,7 +21,7 @@ struct ServerUrl {
 
   /// http or https, a host, perhaps a port and a path. Errors: Malformed, TooLarge; an error repeats no text
   /// that may hold a password.
-  static Result<ServerUrl> parse(std::string_view text);
+  static Result<AggregatorUrl> parse(std::string_view text);
 };
 
 /// One segment of a URL's path: every byte but letters, digits, '-', '_', '.' and '~' as %XX.

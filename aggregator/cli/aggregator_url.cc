@@ -1,4 +1,4 @@
-#include "aggregator/cli/server_url.h"
+#include "aggregator/cli/aggregator_url.h"
 
 #include <memory>
 
@@ -47,7 +47,7 @@ bool is_loopback(std::string_view host) {
 
 }  // namespace
 
-Result<ServerUrl> ServerUrl::parse(std::string_view text) {
+Result<AggregatorUrl> AggregatorUrl::parse(std::string_view text) {
   if (text.size() > kMaxLength) {
     return fail(ErrorCode::TooLarge, "the server's URL is longer than " + std::to_string(kMaxLength) + " bytes");
   }
@@ -64,7 +64,7 @@ Result<ServerUrl> ServerUrl::parse(std::string_view text) {
   if (!part_of(url.get(), CURLUPART_QUERY).empty() || !part_of(url.get(), CURLUPART_FRAGMENT).empty()) {
     return fail(ErrorCode::Malformed, quotable(text) + std::string(kForm) + ": it may have neither '?' nor '#'");
   }
-  ServerUrl server;
+  AggregatorUrl server;
   server.base = without_trailing_slashes(part_of(url.get(), CURLUPART_URL));
   server.host = part_of(url.get(), CURLUPART_HOST);
   server.encrypted = scheme == "https";
