@@ -1,5 +1,6 @@
 #include "runtime/kube/watch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <random>
@@ -46,6 +47,7 @@ struct KubeWatch::State {
   Backoff backoff;
   std::string resource_version;  // "": the list is read anew
   std::optional<ErrorCode> trouble;
+  std::size_t paths_missing = 0;  // in turn, since one was there
 
   void note_trouble(const Error& error) {
     if (trouble != error.code) {
@@ -63,6 +65,17 @@ struct KubeWatch::State {
 
   Duration wait_after(const Error& error) {
     return error.code == ErrorCode::NotFound ? options.missing_resource_wait : backoff.next();
+  }
+
+  /// Whether there is another path to ask at once.
+  bool try_next_path(const Error& error) {
+    if (error.code != ErrorCode::NotFound || options.other_paths.empty()) {
+      return false;
+    }
+    std::swap(request.path, options.other_paths.front());
+    std::rotate(options.other_paths.begin(), options.other_paths.begin() + 1, options.other_paths.end());
+    paths_missing = (paths_missing + 1) % (options.other_paths.size() + 1);
+    return paths_missing != 0;
   }
 
   KubeRequest watch_request(Duration timeout) const {
@@ -156,6 +169,7 @@ asio::awaitable<Result<void>> list_once(WatchState state) {
     co_return fail(ErrorCode::Malformed, server_name(state->client->access) + ": a list without resourceVersion");
   }
   state->resource_version = listed->resource_version;
+  state->paths_missing = 0;
   state->events.list_ended();
   co_return Result<void>();
 }
@@ -255,6 +269,9 @@ asio::awaitable<Result<void>> KubeWatch::run() {
       done = co_await watch_once(state);
     }
     Duration wait = Duration::zero();
+    if (!done && state->try_next_path(done.error())) {
+      continue;
+    }
     if (!done) {
       state->note_trouble(done.error());
       wait = state->wait_after(done.error());

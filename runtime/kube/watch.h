@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <asio/awaitable.hpp>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,9 @@ struct KubeWatchOptions {
   Duration timeout = kWatchTimeout;
   Duration grace = kWatchGrace;
   Duration missing_resource_wait = kMissingResourceWait;
+  /// Asked in turn, and at once, where the server has not the resource (404): older versions of an API. Only when it
+  /// has none of them is that trouble.
+  std::vector<std::string> other_paths;
 };
 
 /// Called on the client's io_context, never while another of them runs. Between list_began and list_ended every object
