@@ -8,10 +8,12 @@ from collections import defaultdict
 import tree
 
 _OPEN = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
-_CLOSE = re.compile(r"^\}\s*(?:// namespace.*)?$")
-_TYPE = re.compile(r"^(?:struct|class|union|enum(?: class| struct)?)\s+(?:\[\[[\w:, ]+\]\]\s*)?((?:\w+::)*\w+)\b[^;{]*\{")
-_FUNCTION = re.compile(r"^(?=\w)(?!using|typedef|return|static|namespace|constexpr|consteval|template)[\w:<>,&* ]*?[\w>&*] (\w+)"
-                       r"(\([^;{}]*\)(?: const)?(?: noexcept)?);", re.MULTILINE)
+# The comment tells a namespace's end from a function's.
+_CLOSE = re.compile(r"^\}\s*// namespace\b")
+_TYPE = re.compile(r"^(?:struct|class|union|enum(?: class| struct)?)\s+(?:\[\[[\w:, ]+\]\]\s*)?"
+                   r"((?:\w+::)*\w+)\b[^;{]*\{")
+_FUNCTION = re.compile(r"^(?=\w)(?!using|typedef|return|static|namespace|constexpr|consteval|template)"
+                       r"[\w:<>,&* ]*?[\w>&*] (\w+)(\([^;{}]*\)(?: const)?(?: noexcept)?);", re.MULTILINE)
 _DEFAULT = re.compile(r" = [^,)]*")
 _PARAMETER_NAME = re.compile(r"(?<=[\w>&*]) \w+(?=[,)])")
 
@@ -20,21 +22,14 @@ def definitions(text, header):
     """(kind and full name, line) of each type a file defines, and each function a header declares, for the linker."""
     code = tree.code_only(text)
     scope = []
-    inside = []
-    for number, line in enumerate(code.splitlines(), start=1):
+    for number, (line, commented) in enumerate(zip(code.splitlines(), text.splitlines()), start=1):
         opened = _OPEN.match(line)
-        if opened:
-            scope.append((opened[1] or "<anonymous>"))
-            inside.append(None)
-            continue
-        if scope and _CLOSE.match(line):
-            # A type's own end is "};", a function's is '}' alone: only a namespace's is told by what it opened.
-            if "namespace" in text.splitlines()[number - 1]:
-                scope.pop()
-                inside.pop()
-            continue
         found = _TYPE.match(line)
-        if found and "<anonymous>" not in scope:
+        if opened:
+            scope.append(opened[1] or "<anonymous>")
+        elif scope and _CLOSE.match(commented):
+            scope.pop()
+        elif found and "<anonymous>" not in scope:
             yield f"type {'::'.join(scope + [found[1]])}", number
     if header:
         for found in _FUNCTION.finditer(code):
