@@ -75,7 +75,7 @@ void add_flags(CLI::App& app, AgentCommandLine& line) {
 }
 
 // CLI11 raises help, version and mistakes alike; only here are they told apart.
-AgentCommandLineEnd end_of(const CLI::App& app, const CLI::ParseError& error) {
+CommandLineEnd end_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto* asked = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
     return {0, asked->help()};
@@ -102,7 +102,7 @@ std::optional<std::string> contradiction(const AgentCommandLine& line) {
 
 }  // namespace
 
-std::variant<AgentCommandLine, AgentCommandLineEnd> parse_agent_command_line(int argc, const char* const* argv) {
+std::variant<AgentCommandLine, CommandLineEnd> parse_agent_command_line(int argc, const char* const* argv) {
   AgentCommandLine line;
   CLI::App app(kDescription, "gpuskew-agent");
   app.footer(kExamples);
@@ -128,7 +128,7 @@ std::variant<AgentCommandLine, AgentCommandLineEnd> parse_agent_command_line(int
   }
   line.command = facts->parsed() ? AgentCommand::Facts : check->parsed() ? AgentCommand::Check : AgentCommand::Run;
   if (const auto wrong = contradiction(line)) {
-    return AgentCommandLineEnd{kExitUsage, "gpuskew-agent: " + *wrong + "\n"};
+    return CommandLineEnd{kExitUsage, "gpuskew-agent: " + *wrong + "\n"};
   }
   return line;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "runtime/command_line_end.h"
+
 namespace gpuskew {
 
 enum class AgentCommand : std::uint8_t { Run, Facts, Check };
@@ -33,12 +35,6 @@ struct AgentCommandLine {
   std::optional<std::string> token_file;
 };
 
-/// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
-struct AgentCommandLineEnd {
-  int code = 0;
-  std::string text;
-};
-
-std::variant<AgentCommandLine, AgentCommandLineEnd> parse_agent_command_line(int argc, const char* const* argv);
+std::variant<AgentCommandLine, CommandLineEnd> parse_agent_command_line(int argc, const char* const* argv);
 
 }  // namespace gpuskew

@@ -355,7 +355,7 @@ int main_of(int argc, const char* const* argv) {
   limit_heaps();
   silence_wire_log();
   const auto parsed = parse_agent_command_line(argc, argv);
-  if (const auto* end = std::get_if<AgentCommandLineEnd>(&parsed)) {
+  if (const auto* end = std::get_if<CommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
     return end->code;
   }

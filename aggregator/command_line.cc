@@ -36,8 +36,7 @@ SIGTERM and SIGINT stop in order. Exit codes: 0 stopped or nothing wrong, 2 coul
 
 }  // namespace
 
-std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse_aggregator_command_line(int argc,
-                                                                                            const char* const* argv) {
+std::variant<AggregatorCommandLine, CommandLineEnd> parse_aggregator_command_line(int argc, const char* const* argv) {
   AggregatorCommandLine line;
   CLI::App app(kDescription, "gpuskew-aggregator");
   app.footer(kFooter);
@@ -58,7 +57,7 @@ std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse_aggregator_c
     std::ostringstream out;
     std::ostringstream error;
     const bool is_mistake = app.exit(end, out, error) != 0;
-    return AggregatorCommandLineEnd{is_mistake ? 2 : 0, is_mistake ? error.str() : out.str()};
+    return CommandLineEnd{is_mistake ? 2 : 0, is_mistake ? error.str() : out.str()};
   }
   return line;
 }

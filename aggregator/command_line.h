@@ -7,6 +7,7 @@
 
 #include "aggregator/config.h"
 #include "core/result.h"
+#include "runtime/command_line_end.h"
 
 namespace gpuskew {
 
@@ -22,14 +23,7 @@ struct AggregatorCommandLine {
   std::optional<std::filesystem::path> database;
 };
 
-/// The command line asked for nothing that runs: help or version (code 0, for stdout), or a mistake (2, for stderr).
-struct AggregatorCommandLineEnd {
-  int code = 0;
-  std::string text;
-};
-
-std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse_aggregator_command_line(int argc,
-                                                                                            const char* const* argv);
+std::variant<AggregatorCommandLine, CommandLineEnd> parse_aggregator_command_line(int argc, const char* const* argv);
 
 /// The configuration file with the flags laid over it.
 Result<Config> load_config(const AggregatorCommandLine& line);

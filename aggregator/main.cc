@@ -264,7 +264,7 @@ int start(const AggregatorCommandLine& line) {
 int main(int argc, char** argv) {
   gpuskew::silence_wire_log();
   const auto parsed = gpuskew::parse_aggregator_command_line(argc, argv);
-  if (const auto* end = std::get_if<gpuskew::AggregatorCommandLineEnd>(&parsed)) {
+  if (const auto* end = std::get_if<gpuskew::CommandLineEnd>(&parsed)) {
     std::fputs(end->text.c_str(), end->code == 0 ? stdout : stderr);
     return end->code;
   }

@@ -38,13 +38,12 @@ AgentCommandLine line_of(const std::vector<const char*>& arguments) {
   return std::holds_alternative<AgentCommandLine>(parsed) ? std::get<AgentCommandLine>(parsed) : AgentCommandLine{};
 }
 
-AgentCommandLineEnd end_of(const std::vector<const char*>& arguments) {
+CommandLineEnd end_of(const std::vector<const char*>& arguments) {
   std::vector<const char*> argv{"gpuskew-agent"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   const auto parsed = parse_agent_command_line(static_cast<int>(argv.size()), argv.data());
-  EXPECT_TRUE(std::holds_alternative<AgentCommandLineEnd>(parsed));
-  return std::holds_alternative<AgentCommandLineEnd>(parsed) ? std::get<AgentCommandLineEnd>(parsed)
-                                                             : AgentCommandLineEnd{};
+  EXPECT_TRUE(std::holds_alternative<CommandLineEnd>(parsed));
+  return std::holds_alternative<CommandLineEnd>(parsed) ? std::get<CommandLineEnd>(parsed) : CommandLineEnd{};
 }
 
 TEST(AgentConfigTest, PublishesNoLabelsUnlessToldTo) {
@@ -135,7 +134,7 @@ TEST(CommandLineTest, FlagsStandBeforeOrBehindTheCommand) {
 }
 
 TEST(CommandLineTest, HelpTeachesWithExamplesAndExitsFine) {
-  const AgentCommandLineEnd help = end_of({"--help"});
+  const CommandLineEnd help = end_of({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.text.find("Examples:"), std::string::npos);
   EXPECT_NE(help.text.find("gpuskew-agent facts --json"), std::string::npos);
@@ -151,7 +150,7 @@ TEST(CommandLineTest, AMistakeIsNamedAndIsNotTheWholeHelp) {
            {{"run", "--json"}, "--json"},
            {{"--check-config", "--once"}, "exclude each other"},
            {{"facts", "--once"}, "--once does not go with facts"}}) {
-    const AgentCommandLineEnd end = end_of(arguments);
+    const CommandLineEnd end = end_of(arguments);
     EXPECT_EQ(end.code, 2);
     EXPECT_NE(end.text.find(part), std::string::npos) << end.text;
     EXPECT_EQ(std::count(end.text.begin(), end.text.end(), '\n'), 1) << end.text;

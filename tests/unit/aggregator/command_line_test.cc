@@ -9,13 +9,13 @@
 namespace gpuskew {
 namespace {
 
-std::variant<AggregatorCommandLine, AggregatorCommandLineEnd> parse(std::vector<const char*> arguments) {
+std::variant<AggregatorCommandLine, CommandLineEnd> parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "gpuskew-aggregator");
   return parse_aggregator_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
 TEST(AggregatorCommandLine, HelpTeachesTheConfigurationAndTheExitCodes) {
-  const auto end = std::get<AggregatorCommandLineEnd>(parse({"--help"}));
+  const auto end = std::get<CommandLineEnd>(parse({"--help"}));
   EXPECT_EQ(end.code, 0);
   for (const char* part : {"--check-config", "client_ca", "SIGHUP", "Exit codes", "--listen-agents"}) {
     EXPECT_NE(end.text.find(part), std::string::npos) << part;
@@ -23,7 +23,7 @@ TEST(AggregatorCommandLine, HelpTeachesTheConfigurationAndTheExitCodes) {
 }
 
 TEST(AggregatorCommandLine, MistakesEndWithCodeTwoAndNameTheArgument) {
-  const auto end = std::get<AggregatorCommandLineEnd>(parse({"--chek-config"}));
+  const auto end = std::get<CommandLineEnd>(parse({"--chek-config"}));
   EXPECT_EQ(end.code, 2);
   EXPECT_NE(end.text.find("--chek-config"), std::string::npos);
 }
