@@ -76,22 +76,4 @@ Result<AggregatorUrl> AggregatorUrl::parse(std::string_view text) {
   return server;
 }
 
-std::string url_segment(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '_' || c == '.' || c == '~';
-    if (plain) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 0xfU];
-  }
-  return out;
-}
-
 }  // namespace gpuskew

@@ -24,7 +24,4 @@ struct AggregatorUrl {
   static Result<AggregatorUrl> parse(std::string_view text);
 };
 
-/// One segment of a URL's path: every byte but letters, digits, '-', '_', '.' and '~' as %XX.
-std::string url_segment(std::string_view text);
-
 }  // namespace gpuskew

@@ -1,6 +1,6 @@
 #include "aggregator/cli/answer_source.h"
 
-#include "aggregator/cli/aggregator_url.h"
+#include "runtime/kube/path.h"
 
 namespace gpuskew {
 namespace {
@@ -8,10 +8,10 @@ namespace {
 std::string forecast_path(const Question& question) {
   std::string query;
   if (!question.kernel.empty()) {
-    query += "?kernel=" + url_segment(question.kernel);
+    query += "?kernel=" + query_escaped(question.kernel);
   }
   if (!question.node.empty()) {
-    query += (query.empty() ? "?node=" : "&node=") + url_segment(question.node);
+    query += (query.empty() ? "?node=" : "&node=") + query_escaped(question.node);
   }
   return "/api/v1/forecast" + query;
 }
@@ -19,7 +19,7 @@ std::string forecast_path(const Question& question) {
 }  // namespace
 
 std::string path_of(const Question& question) {
-  const std::string node = url_segment(question.node);
+  const std::string node = query_escaped(question.node);
   switch (question.topic) {
     case Topic::Status:
       return "/api/v1/status";

@@ -8,10 +8,10 @@
 #include <asio/co_spawn.hpp>
 #include <nlohmann/json.hpp>
 
-#include "aggregator/cli/aggregator_url.h"
 #include "aggregator/kube/node_json.h"
 #include "runtime/clock.h"
 #include "runtime/kube/access.h"
+#include "runtime/kube/path.h"
 
 namespace gpuskew {
 namespace {
@@ -110,7 +110,7 @@ Result<void> ClusterSource::load_node(const std::string& name) {
   if (has_all_) {
     return not_there(name);
   }
-  const KubeRequest request("GET", "/api/v1/nodes/" + url_segment(name));
+  const KubeRequest request("GET", "/api/v1/nodes/" + query_escaped(name));
   const auto reply = wait_for(context_, client_->send(request));
   if (!reply) {
     return tl::unexpected(reply.error());

@@ -56,10 +56,5 @@ TEST(AggregatorUrl, RefusesAnEndlessText) {
   EXPECT_EQ(AggregatorUrl::parse("http://" + std::string(5000, 'a')).error().code, ErrorCode::TooLarge);
 }
 
-TEST(UrlSegment, EscapesWhateverIsNotPlain) {
-  EXPECT_EQ(url_segment("gpu-node_1.example~"), "gpu-node_1.example~");
-  EXPECT_EQ(url_segment("a/b?c#d e%\xff"), "a%2Fb%3Fc%23d%20e%25%FF");
-}
-
 }  // namespace
 }  // namespace gpuskew

@@ -7,6 +7,8 @@ namespace {
 
 TEST(KubePath, EscapesEverythingThatIsNotPlain) {
   EXPECT_EQ(query_escaped("node-1.a_b~C"), "node-1.a_b~C");
+  EXPECT_EQ(query_escaped("gpu-node_1.example~"), "gpu-node_1.example~");
+  EXPECT_EQ(query_escaped("a/b?c#d e%\xff"), "a%2Fb%3Fc%23d%20e%25%FF");
   EXPECT_EQ(query_escaped("a/b c&d=e+f%\xc3\xa9"), "a%2Fb%20c%26d%3De%2Bf%25%C3%A9");
 }
 
