@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/printable.h"
 #include "core/xid.h"
 
 namespace gpuskew {
@@ -15,11 +16,9 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// As people and the wire may have it: printable ASCII.
-std::string printable(std::string_view text) {
-  std::string shown(text.substr(0, KernelLogEvent::kMaxText));
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+/// As an event keeps it.
+std::string event_text(std::string_view text) {
+  std::string shown = ascii_only(std::string(text.substr(0, KernelLogEvent::kMaxText)));
   while (shown.ends_with(' ')) {
     shown.pop_back();
   }
@@ -307,7 +306,7 @@ bool KernelLogScanner::judge_message() {
     return add(message_.at, *said, message_.text);
   }
   if (KernelLogEvent* event = find(*said)) {
-    event->text = printable(message_.text);
+    event->text = event_text(message_.text);
     event->ours = said->ours;
     event->theirs = said->theirs;
   }
@@ -319,7 +318,7 @@ bool KernelLogScanner::feed_trace(Time at, std::string_view line) {
   if (message_.kind == Message::Kind::Trace) {
     message_.at = at;
     if (KernelLogEvent* event = find(trace); event != nullptr && event->text.size() < KernelLogEvent::kMaxText) {
-      event->text = printable(event->text + " " + std::string(line));
+      event->text = event_text(event->text + " " + std::string(line));
     }
     return false;
   }
@@ -337,7 +336,7 @@ bool KernelLogScanner::feed_modules(Time at, std::string_view modules, bool is_m
     message_.at = at;
     const bool is_new = !contains(event->text, modules);
     if (is_new && (is_marked || event->text.size() + modules.size() < KernelLogEvent::kMaxText)) {
-      event->text = printable(joined(event->text, modules));
+      event->text = event_text(joined(event->text, modules));
     }
     return is_new && is_marked;
   }
@@ -371,9 +370,9 @@ bool KernelLogScanner::add(Time at, const LogLine& line, std::string_view text) 
     events_.push_back(KernelLogEvent{line.kind, line.gpu, line.xid, "", "", "", at, at, 0});
     event = &events_.back();
   }
-  event->ours = printable(line.ours);
-  event->theirs = printable(line.theirs);
-  event->text = printable(kept.empty() ? std::string(text) : joined(text, kept));
+  event->ours = event_text(line.ours);
+  event->theirs = event_text(line.theirs);
+  event->text = event_text(kept.empty() ? std::string(text) : joined(text, kept));
   event->last_at = std::max(event->last_at, at);
   event->count += event->count < UINT32_MAX ? 1 : 0;
   return is_news;

@@ -6,6 +6,10 @@
 namespace gpuskew {
 namespace {
 
+bool is_printable_byte(char c) {
+  return c >= ' ' && c <= '~';
+}
+
 /// Bytes the lead byte announces; 0 when it can not start a character.
 std::size_t announced_bytes(unsigned char lead) {
   if (lead < 0x80) {
@@ -62,7 +66,13 @@ void append_escape(std::string& out, char32_t value) {
 }  // namespace
 
 bool is_printable_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return std::all_of(text.begin(), text.end(), is_printable_byte);
+}
+
+std::string ascii_only(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return !is_printable_byte(c); }, '?');
+  return text;
 }
 
 CodePoint code_point_at(std::string_view text, std::size_t at) {

@@ -28,4 +28,7 @@ std::string printable(std::string_view text);
 /// Printable ASCII only: nearly all text of a fleet is, and needs no decoding.
 bool is_printable_ascii(std::string_view text);
 
+/// The text with a '?' for every byte that is not printable ASCII: for facts, whose text goes over the wire.
+std::string ascii_only(std::string text);
+
 }  // namespace gpuskew

@@ -9,6 +9,7 @@
 #include "agent/paths.h"
 #include "agent/probes/cgroup.h"
 #include "agent/probes/device_nodes.h"
+#include "core/printable.h"
 
 namespace gpuskew {
 namespace {
@@ -67,10 +68,7 @@ bool is_kernel_thread(const HostRoot& root, std::uint32_t pid) {
 
 // Any program may call itself anything.
 std::string command_of(const HostRoot& root, std::uint32_t pid) {
-  std::string name = root.read_line(process(pid, "comm")).value_or("");
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return name;
+  return ascii_only(root.read_line(process(pid, "comm")).value_or(""));
 }
 
 void note_device(std::string device, DeviceHolder& holder) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/printable.h"
+
 namespace gpuskew {
 namespace {
 
@@ -17,16 +19,9 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-std::string printable(std::string_view line) {
+std::string error_text(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  std::string text(line.substr(0, kMaxErrorText));
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < ' ' || byte > '~') {
-      c = '?';
-    }
-  }
-  return text;
+  return ascii_only(std::string(line.substr(0, kMaxErrorText)));
 }
 
 bool tells_an_error(std::string_view line) {
@@ -64,7 +59,7 @@ std::optional<DkmsLog> parse_dkms_log(std::string_view text) {
     if (!tells_an_error(line)) {
       continue;
     }
-    log.error = printable(line);
+    log.error = error_text(line);
     if (line.find("Compiler version check failed") != std::string_view::npos) {
       log.error =
           "Compiler version check failed: the compiler is not the one the kernel was built with; a matching "

@@ -1,9 +1,10 @@
 #include "agent/probes/kernel_settings.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
+
+#include "core/printable.h"
 
 namespace gpuskew {
 namespace {
@@ -50,11 +51,7 @@ Fact<bool> secure_boot_without_efi(const HostRoot& root, const Error& why) {
 
 Fact<std::string> read_command_line(const HostRoot& root) {
   auto line = root.read_line(kCommandLine);
-  if (line) {
-    std::replace_if(
-        line->begin(), line->end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  }
-  return line ? Fact<std::string>::known(std::move(*line), kCommandLine)
+  return line ? Fact<std::string>::known(ascii_only(std::move(*line)), kCommandLine)
               : Fact<std::string>::unknown(line.error(), kCommandLine);
 }
 

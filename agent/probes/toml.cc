@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/probes/toml_cursor.h"
+#include "core/printable.h"
 #include "proto/text.h"
 
 namespace gpuskew {
@@ -266,9 +267,7 @@ std::string to_text(const TomlPath& path) {
   std::string text;
   for (const std::string& part : path) {
     text += text.empty() ? "" : ".";
-    std::string shown = part;
-    std::replace_if(
-        shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    const std::string shown = ascii_only(part);
     text += is_bare(part) ? shown : "'" + shown + "'";
   }
   return text;

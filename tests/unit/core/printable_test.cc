@@ -44,5 +44,11 @@ RC_GTEST_PROP(Printable, NeverLetsAnythingThroughThatActsOnATerminal, (const std
   RC_ASSERT(printable(shown) == shown);
 }
 
+TEST(AsciiOnly, MarksEveryOtherByte) {
+  EXPECT_EQ(ascii_only("nvidia-smi -q ~"), "nvidia-smi -q ~");
+  EXPECT_EQ(ascii_only("caf\xc3\xa9\x1b\x7f\n"), "caf?????");
+  EXPECT_EQ(ascii_only(""), "");
+}
+
 }  // namespace
 }  // namespace gpuskew
